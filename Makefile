@@ -1,0 +1,57 @@
+# `make demo` and `make test` do all of their own set-up; nothing but Python 3.11+ and make is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= auto
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-all lint types imports bench docs clean
+
+demo: $(VENV)/.base
+	@$(BIN)/python -m equipoise.demo
+
+test: lint types imports
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+test-all: lint types imports
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m "slow or not slow"
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	@$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.dev
+	@$(BIN)/equipoise bench
+
+docs: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -q -W -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Equipoise needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once)..."
+	@$(PYTHON) -m venv $(VENV) || \
+	    { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	@$(INSTALL) --editable '.[docs]'
+	@touch $@

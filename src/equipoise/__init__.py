@@ -1,0 +1,71 @@
+"""Equipoise builds heads-up hold'em agents, proves how exploitable they are, and plays them.
+
+The library behind the command line: each command is one call of a function here. Names are imported when they are
+first used, so that `import equipoise` is instant.
+
+>>> import equipoise
+>>> equipoise.load_game("leduc").deck.size
+6
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from equipoise._errors import InputError as InputError
+    from equipoise.abstraction.bet_menu import BetMenu as BetMenu
+    from equipoise.abstraction.bet_menu import load_menu as load_menu
+    from equipoise.cards.deck import Deck as Deck
+    from equipoise.cards.equity import Equity as Equity
+    from equipoise.cards.equity import equity as equity
+    from equipoise.cards.evaluate import Ranker as Ranker
+    from equipoise.cards.isomorphism import HandIndexer as HandIndexer
+    from equipoise.cards.ranges import Range as Range
+    from equipoise.games.gamedef import load_game as load_game
+    from equipoise.games.gamedef import preset_names as preset_names
+    from equipoise.games.gamedef import read_gamedef as read_gamedef
+    from equipoise.games.rules import GameRules as GameRules
+    from equipoise.games.state import BettingState as BettingState
+    from equipoise.games.state import Deal as Deal
+    from equipoise.tree.infosets import SlotLayout as SlotLayout
+    from equipoise.tree.public_tree import PublicTree as PublicTree
+    from equipoise.tree.public_tree import build_tree as build_tree
+    from equipoise.tree.report import GameReport as GameReport
+    from equipoise.tree.report import game_report as game_report
+
+_HOME = {
+    "InputError": "_errors",
+    "BetMenu": "abstraction.bet_menu",
+    "load_menu": "abstraction.bet_menu",
+    "Deck": "cards.deck",
+    "Equity": "cards.equity",
+    "equity": "cards.equity",
+    "Ranker": "cards.evaluate",
+    "HandIndexer": "cards.isomorphism",
+    "Range": "cards.ranges",
+    "load_game": "games.gamedef",
+    "preset_names": "games.gamedef",
+    "read_gamedef": "games.gamedef",
+    "GameRules": "games.rules",
+    "BettingState": "games.state",
+    "Deal": "games.state",
+    "SlotLayout": "tree.infosets",
+    "PublicTree": "tree.public_tree",
+    "build_tree": "tree.public_tree",
+    "GameReport": "tree.report",
+    "game_report": "tree.report",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+    return getattr(import_module(f"equipoise.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,5 @@
+"""`python -m equipoise` is the `equipoise` command."""
+
+from equipoise.cli import main
+
+main()

@@ -1,0 +1,19 @@
+"""Names for array types, for signatures; shapes stand in a comment or docstring beside them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+U8: TypeAlias = npt.NDArray[np.uint8]
+U16: TypeAlias = npt.NDArray[np.uint16]
+U32: TypeAlias = npt.NDArray[np.uint32]
+U64: TypeAlias = npt.NDArray[np.uint64]
+I8: TypeAlias = npt.NDArray[np.int8]
+I16: TypeAlias = npt.NDArray[np.int16]
+I32: TypeAlias = npt.NDArray[np.int32]
+I64: TypeAlias = npt.NDArray[np.int64]
+F32: TypeAlias = npt.NDArray[np.float32]
+F64: TypeAlias = npt.NDArray[np.float64]

@@ -1,0 +1,31 @@
+"""The one exception for bad input: a card, a range, a gamedef, a menu, a protocol line, a damaged file.
+
+Its text is one line that says what is wrong, where, and what would be right. The command line prints
+that line and exits with code 2; a library caller catches it as a plain `ValueError`.
+"""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Bad input. `where` names the file and line, `remedy` what would be right; both may be empty."""
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what = _one_line(what)
+        self.where = where
+        self.remedy = _one_line(remedy)
+        text = f"{where}: {self.what}" if where else self.what
+        super().__init__(f"{text}; {self.remedy}" if remedy else text)
+
+    def at(self, where: str) -> InputError:
+        """The same complaint, located: what a file reader adds to what a field parser said."""
+        return InputError(self.what, where=where, remedy=self.remedy)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def shown(text: str, most: int = 40) -> str:
+    """Input quoted for a message: escaped, and cut where it is long."""
+    return repr(text if len(text) <= most else text[: most - 3] + "...")

@@ -1,0 +1,82 @@
+"""The one `@kernel` decorator: every compiled function of the package goes through it.
+
+Numba's own cache does not notice an edit in another file that a kernel calls, nor a changed option.
+So compiled code lives in a folder keyed on a digest of the whole package's source and of the options
+(`_cache.code_cache`). `NUMBA_BOUNDSCHECK=1` checks every index, `NUMBA_DISABLE_JIT=1` runs plain Python.
+
+The array types on kernel signatures (`_arrays.py`) are for the reader and for mypy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any, SupportsInt, TypeVar
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic, overload
+
+from equipoise._arrays import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from equipoise._cache import code_cache
+
+__all__ = ["F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "inlined", "kernel", "popcount"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OPTIONS: dict[str, Any] = {"_nrt": False, "nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
+_KEY = "-".join(f"{name}={value}" for name, value in sorted(OPTIONS.items()))
+_KEY += "-checked" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call, without the interpreter lock, and keep the machine code for the next process."""
+    return _compile(function, forceinline=False)
+
+
+def inlined(function: Function) -> Function:
+    """A kernel that is always part of its caller.
+
+    For what is called per hand or per node: a call passes every array as seven words, a tuple of arrays as
+    hundreds, which can cost more than the work itself (an isomorphism index: 76 against 30 nanoseconds).
+    """
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: Function, **more: Any) -> Function:
+    config: Any = numba.config
+    if config.DISABLE_JIT:
+        return function
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(code_cache() / "kernels" / _KEY)
+    try:
+        compiled = numba.njit(**OPTIONS, **more)(function)
+    finally:
+        config.CACHE_DIR = before
+    # Numba's own hook, used on Windows only: a full disk or a damaged file then costs a compilation, not the run.
+    compiled._cache._guard_against_spurious_io_errors = lambda: contextlib.suppress(Exception)
+    result: Function = compiled
+    return result
+
+
+def popcount(bits: SupportsInt) -> int:
+    """The number of ones in an unsigned word; one machine instruction inside a kernel."""
+    return int(bits).bit_count()
+
+
+@intrinsic
+def _ctpop(_typing_context: Any, _bits: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@overload(popcount)
+def _popcount_in_kernel(bits: Any) -> Any:
+    def count(bits: Any) -> Any:
+        return _ctpop(np.uint64(bits))  # type: ignore[call-arg]
+
+    return count if isinstance(bits, types.Integer) else None

@@ -1,0 +1,1 @@
+"""Abstractions: which cards, boards and bets a solver tells apart."""

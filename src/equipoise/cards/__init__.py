@@ -1,0 +1,1 @@
+"""Cards, hand ranks, suit isomorphism, ranges and equity."""

@@ -1,0 +1,142 @@
+"""The command line: arguments in, one library call, print. No logic, and nothing heavy imported before it is needed.
+
+Bad input ends in one line on standard error and exit code 2; `--json` prints one JSON object on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from equipoise._errors import InputError
+
+app = typer.Typer(
+    name="equipoise",
+    help="Build heads-up hold'em agents, prove how exploitable they are, and play them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"equipoise {version('equipoise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+@app.command(epilog="Example: equipoise games holdem.nolimit --menu slumbot-nl --buckets 169,3904,3602,2173")
+def games(
+    name: Annotated[str | None, typer.Argument(help="A built-in game or an ACPC gamedef file.")] = None,
+    menu: Annotated[
+        str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
+    ] = None,
+    buckets: Annotated[str, typer.Option(help="Buckets by street, e.g. 169,200,200,200; without it, lossless.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List the built-in games; or show one game's rules, tree size and memory estimate."""
+    from equipoise.games.gamedef import preset_about, preset_names
+
+    if name is None:
+        listed = [(preset, preset_about(preset)) for preset in preset_names()]
+        if as_json:
+            _print_json({"games": [{"name": preset, "about": about} for preset, about in listed]})
+        else:
+            _console().print_games(listed)
+        return
+    from equipoise.games.gamedef import load_game
+    from equipoise.games.rules import read_numbers
+
+    rules = load_game(name)
+    by_street = read_numbers(buckets, "buckets", "169,200,200,200") if buckets else ()
+    import equipoise
+
+    report = equipoise.game_report(rules, menu, by_street)
+    if as_json:
+        _print_json(report.as_json())
+    else:
+        _console().print_game(report)
+
+
+@app.command(epilog='Example: equipoise equity "AhKh" "QQ+,AKs" --board "2c 7d Jh"')
+def equity(
+    first: Annotated[str, typer.Argument(metavar="HANDS", help="A hand or range: AhKh, or QQ+,AKs,KQo:0.5.")],
+    second: Annotated[str, typer.Argument(metavar="HANDS", help="The other side's.")],
+    board: Annotated[str, typer.Option(help="Three, four or five board cards; none is before the flop.")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand of the first range.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Exact equity of hands or ranges, if nobody folds."""
+    from equipoise.cards.deck import FULL_DECK
+    from equipoise.cards.ranges import Range
+
+    ranges = Range.read(first), Range.read(second)
+    cards = FULL_DECK.read_cards(board)
+    import equipoise
+
+    console = _console()
+    with console.progress_bar("equity") as progress:
+        result = equipoise.equity(*ranges, cards, threads=threads, progress=progress)
+    if as_json:
+        _print_json({"board": FULL_DECK.text(cards), **result.as_json(by_hand=by_hand)})
+        return
+    console.print_equity(result, (first, second))
+    if by_hand:
+        console.print_hole_equities(result, ranges)
+
+
+@app.command(epilog="Example: equipoise bench cards")
+def bench(
+    name: Annotated[str | None, typer.Argument(help="A group of benchmarks; without it, all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run benchmarks, each as a ratio to a peer or a naive twin measured in the same run."""
+    from equipoise.bench import group_names, run_group
+
+    results = {group: run_group(group) for group in ([name] if name else group_names())}
+    if as_json:
+        _print_json({"benchmarks": [b.as_json() for group in results.values() for b in group]})
+        return
+    for group, benchmarks in results.items():
+        _console().print_benchmarks(group, benchmarks)
+
+
+def _console() -> Any:
+    from equipoise import console
+
+    return console
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value))
+
+
+def main() -> None:
+    """The `equipoise` command."""
+    try:
+        app()
+    except InputError as error:
+        print(f"equipoise: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output has gone: nothing more to say
+        sys.stderr.close()
+        sys.exit(1)

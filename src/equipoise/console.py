@@ -1,0 +1,149 @@
+"""What commands print for people: tables, sizes, progress. Numbers come in, text goes out; nothing is computed here."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.bench.measure import Benchmark
+    from equipoise.cards.equity import Equity
+    from equipoise.cards.ranges import Range
+    from equipoise.tree.report import GameReport
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+def size_text(count: float) -> str:
+    """Bytes in the largest unit that leaves at least one: 1.18 GB. Units of 1,000."""
+    units = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+    unit = 0
+    while count >= 1000 and unit < len(units) - 1:
+        count /= 1000
+        unit += 1
+    return f"{count:,.0f} {units[unit]}" if unit == 0 else f"{count:,.3g} {units[unit]}"
+
+
+def rate_text(value: float) -> str:
+    """A rate or count to three digits: 310 M."""
+    for limit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g} {sign}"
+    return f"{value:.3g}"
+
+
+def print_table(table: Table) -> None:
+    """To standard output, as wide as it needs when that is not a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
+    console.print(table)
+
+
+def _table(title: str, columns: list[str], *, left: int = 1) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i < left else "right")
+    return table
+
+
+def print_games(games: list[tuple[str, str]]) -> None:
+    """The built-in games, a line each."""
+    width = max(len(name) for name, _ in games)
+    for name, about in games:
+        print(f"{name:<{width}}  {about}")
+
+
+def print_game(report: GameReport) -> None:
+    """Rules, tree size by street, and the memory of a solve."""
+    print(report.gamedef, end="")
+    print(f"fingerprint {report.fingerprint}\n")
+    menu = f", menu {report.menu}" if report.menu else ""
+    hands = "buckets" if report.cards == "bucketed" else "hands*"
+    table = _table(
+        f"{report.game}{menu}: betting nodes and information sets",
+        ["street", "opens", "decisions", "folds", "showdowns", "deals", hands, "information sets", "slots"],
+    )
+    for s in report.streets:
+        numbers = (s.entries, s.decisions, s.folds, s.showdowns, s.deals, s.hands, s.infosets, s.slots)
+        table.add_row(s.street, *(f"{number:,}" for number in numbers))
+    table.add_section()
+    totals = (
+        sum(s.decisions for s in report.streets),
+        sum(s.folds for s in report.streets),
+        sum(s.showdowns for s in report.streets),
+        sum(s.deals for s in report.streets),
+    )
+    table.add_row("all", "", *(f"{t:,}" for t in totals), "", f"{report.infosets:,}", f"{report.slots:,}")
+    print_table(table)
+    if report.cards == "lossless":
+        print("* hands told apart after renaming suits, deals in order")
+    print(f"{report.nodes:,} betting nodes; {report.raw_infosets:,} information sets with all suits told apart")
+    print(f"a solve with these cards needs {size_text(report.memory_bytes)} (regret and average, float32)")
+
+
+def print_equity(result: Equity, names: tuple[str, str]) -> None:
+    """Equity of both sides."""
+    width = max(len(name) for name in names)
+    shares = ((result.win, result.lose), (result.lose, result.win))
+    for name, equity, (win, lose) in zip(names, result.equity, shares, strict=True):
+        print(f"{name:<{width}}  equity {equity:9.4%}   win {win:9.4%}   tie {result.tie:9.4%}   lose {lose:9.4%}")
+    print(f"exact: {result.boards:,} boards for each pair of hands")
+
+
+def print_hole_equities(result: Equity, ranges: tuple[Range, Range]) -> None:
+    """Each hand of the first range, best first."""
+    import numpy as np
+
+    from equipoise.cards.ranges import hole_text
+
+    shares = result.hole_equity[0]
+    held = [hole for hole in np.argsort(-shares, kind="stable") if shares[hole] == shares[hole]]
+    for hole in held:
+        print(f"{hole_text(int(hole))}  weight {ranges[0].weights[hole]:.3g}  equity {shares[hole]:9.4%}")
+
+
+def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
+    """Ours, the peer's and the ratio, a line each."""
+    table = _table(f"bench {group}", ["benchmark", "unit", "peer", "ours", "peer's", "ratio"], left=3)
+    for b in benchmarks:
+        peers = (rate_text(b.peer), f"{b.ratio:,.3g}") if b.peer else ("-", "-")
+        table.add_row(b.name, b.unit, b.peer_name, rate_text(b.ours), *peers)
+    print_table(table)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A function that is told the fraction done; a bar with the time left appears on a terminal after two seconds."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=1.0)
+    started = time.monotonic()
+    shown = False
+
+    def tell(fraction: float) -> None:
+        nonlocal shown
+        bar.update(task, completed=fraction)
+        if not shown and time.monotonic() - started > PATIENCE:
+            bar.start()
+            shown = True
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            bar.stop()

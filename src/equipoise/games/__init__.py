@@ -1,0 +1,1 @@
+"""The rules of a game, the betting state, and their text forms."""

@@ -1,0 +1,130 @@
+"""The rules of a two-player hold'em-like game: what an ACPC gamedef says, checked, as one frozen value.
+
+Two players, limit or no-limit, any number of rounds; chips are whole numbers. Hands are ranked by the standard
+ranking of all cards a player sees (at most seven), or by the three-card one of Rhode Island hold'em.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from equipoise._errors import InputError, shown
+from equipoise.cards.deck import Deck
+
+if TYPE_CHECKING:
+    from equipoise.cards.evaluate import Ranker
+
+PLAYERS = 2
+MOST_CARDS = 7
+MOST_ROUNDS = 8
+UNLIMITED_RAISES = 255  # as in the ACPC dealer
+UNLIMITED_STACK = 2**31 - 1
+STREETS = ("preflop", "flop", "turn", "river")
+
+
+@dataclass(frozen=True)
+class GameRules:
+    """Rules of a game. Tuples are by player or by round; `first` is the player who opens each round."""
+
+    limit: bool
+    blinds: tuple[int, int]
+    stacks: tuple[int, int]
+    first: tuple[int, ...]
+    max_raises: tuple[int, ...]
+    deck: Deck
+    hole_cards: int
+    board_cards: tuple[int, ...]
+    raise_sizes: tuple[int, ...] = ()  # limit only
+    three_card: bool = False
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for check in (self._check_rounds, self._check_chips, self._check_cards):
+            check()
+
+    def _check_rounds(self) -> None:
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InputError(f"{self.rounds} rounds", remedy=f"use 1 to {MOST_ROUNDS} rounds")
+        by_round = {"firstPlayer": self.first, "maxRaises": self.max_raises, "numBoardCards": self.board_cards}
+        if self.limit:
+            by_round["raiseSize"] = self.raise_sizes
+        for name, values in by_round.items():
+            if len(values) != self.rounds:
+                raise InputError(f"{name} has {len(values)} values for {self.rounds} rounds", remedy="give one a round")
+        if any(player not in range(PLAYERS) for player in self.first):
+            raise InputError("firstPlayer names a player that is not there", remedy="use 1 or 2")
+        if any(not 0 <= count <= UNLIMITED_RAISES for count in self.max_raises):
+            raise InputError("maxRaises is out of range", remedy=f"use 0 to {UNLIMITED_RAISES}")
+
+    def _check_chips(self) -> None:
+        if any(blind < 0 for blind in self.blinds) or not any(self.blinds):
+            raise InputError("blind needs a positive number", remedy="write e.g. blind = 100 50")
+        if any(stack <= max(self.blinds) or stack > UNLIMITED_STACK for stack in self.stacks):
+            raise InputError("stack must be larger than the blinds", remedy=f"use up to {UNLIMITED_STACK} chips")
+        if any(not 0 < size <= UNLIMITED_STACK for size in self.raise_sizes):
+            raise InputError("raiseSize must be positive", remedy="write e.g. raiseSize = 10 10 20 20")
+        if not self.limit and self.raise_sizes:
+            raise InputError("raiseSize in a no-limit game", remedy="remove it, or say limit")
+
+    def _check_cards(self) -> None:
+        if self.hole_cards < 1 or any(count < 0 for count in self.board_cards):
+            raise InputError("numHoleCards needs a card, and boards cannot shrink", remedy="use numHoleCards = 2")
+        if self.hand_cards > MOST_CARDS:
+            raise InputError(f"numBoardCards makes hands of {self.hand_cards} cards", remedy=f"use up to {MOST_CARDS}")
+        if self.deal_size > self.deck.size:
+            raise InputError(f"numBoardCards deals {self.deal_size} of {self.deck.size} cards", remedy="deal fewer")
+        if self.three_card and self.hand_cards != 3:
+            raise InputError("handRanking three-card without three cards", remedy="use handRanking = standard")
+
+    @property
+    def rounds(self) -> int:
+        """How many betting rounds there are."""
+        return len(self.board_cards)
+
+    @property
+    def big_blind(self) -> int:
+        """The unit of milli-big-blinds: the larger blind (the ante, where both players post the same)."""
+        return max(self.blinds)
+
+    @property
+    def hand_cards(self) -> int:
+        """How many cards a player's hand has at showdown."""
+        return self.hole_cards + sum(self.board_cards)
+
+    @property
+    def deal_size(self) -> int:
+        """How many cards both players and the board take."""
+        return PLAYERS * self.hole_cards + sum(self.board_cards)
+
+    def board_size(self, round_: int) -> int:
+        """How many board cards are out in a round."""
+        return sum(self.board_cards[: round_ + 1])
+
+    def street_name(self, round_: int) -> str:
+        """`preflop` to `river` where the board is dealt as in hold'em, else `round N`."""
+        return STREETS[round_] if self.board_cards == (0, 3, 1, 1)[: self.rounds] else f"round {round_ + 1}"
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """The ranker of this game's hands."""
+        from equipoise.cards.evaluate import Ranker
+
+        return Ranker(self.deck, self.hand_cards, self.three_card)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the rules, the name aside: what a file made for them is marked with."""
+        from equipoise.games.gamedef import write_gamedef
+
+        return hashlib.blake2b(write_gamedef(self).encode(), digest_size=8).hexdigest()
+
+
+def read_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
+    """Positive numbers separated by commas or spaces."""
+    words = text.replace(",", " ").split()
+    if not words or not all(word.isascii() and word.isdigit() and len(word) <= 12 and int(word) for word in words):
+        raise InputError(f"{what} {shown(text)}", remedy=f"write positive numbers, e.g. {example}")
+    return tuple(int(word) for word in words)

@@ -1,0 +1,1 @@
+"""The betting tree and the layout of what solvers store on it."""

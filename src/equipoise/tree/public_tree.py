@@ -1,0 +1,329 @@
+"""The flat betting tree of any rules and any bet menu.
+
+Struct of arrays, no cards in it. Nodes are numbered street by street, in each street level by level: a street is one
+slice, parents come before children, and the children of a node are neighbours. A call that ends a street leads to a
+DEAL node, whose one child opens the next street; a call of an all-in leads to a SHOWDOWN at once, on whatever street it
+happens: its board is still to be completed. `BettingState` is the slow twin that tests compare this with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise._jit import F64, I8, I32, I64, U8, inlined, kernel
+from equipoise.abstraction.bet_menu import ALL_IN, LEVELS, MIN, BetMenu
+from equipoise.games.rules import GameRules
+from equipoise.games.state import CALL, FOLD, BettingState
+
+DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
+MOST_NODES = 2**31 - 1
+MOST_ACTIONS = 2 + 64
+
+# columns of a node's state while the tree grows
+_KIND, _PLAYER, _SPENT, _RAISES, _WAITING, _MIN_RAISE = 0, 1, 2, 4, 5, 6  # spent: one column a player
+_COLUMNS = 7
+_LAST_LEVEL = len(LEVELS) - 1
+
+
+class _Plan(NamedTuple):
+    """Rules and menu as arrays, for the kernels."""
+
+    limit: bool
+    stack: int
+    big_blind: int
+    last_street: int
+    first: I32  # [street]
+    raise_size: I32  # [street]
+    max_raises: I32  # [street] the smaller of the rules' and the menu's cap
+    size_first: I32  # [street, level]
+    size_count: I32  # [street, level]
+    fraction: F64  # [size] of the pot; 0 for min, infinite for all-in
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTree:
+    """A betting tree. All arrays are by node."""
+
+    rules: GameRules
+    menu: BetMenu | None
+    kind: U8  # DECISION, FOLDED, SHOWDOWN or DEAL
+    player: I8  # who acts; at FOLDED who folded; else -1
+    street: U8
+    parent: I32  # -1 at the root
+    first_child: I32
+    num_children: U8
+    action: I32  # the action that led here: FOLD, CALL or the total raised to; at a street's first node CALL
+    chips: I32  # [node, player] put in so far
+    street_first: I64  # [street + 1] the first node of each street
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @cached_property
+    def entries(self) -> list[I32]:
+        """The nodes at which each street opens, by street."""
+        opens = np.concatenate([[0], self.first_child[self.kind == DEAL]]).astype(np.int32)
+        return [opens[self.street[opens] == street] for street in range(self.rules.rounds)]
+
+    def count(self, kind: int) -> list[int]:
+        """How many nodes of a kind each street has."""
+        return [
+            int((self.kind[self.street_first[s] : self.street_first[s + 1]] == kind).sum())
+            for s in range(self.rules.rounds)
+        ]
+
+    def actions_by_street(self) -> list[int]:
+        """How many actions all decision nodes of a street have together."""
+        decisions = np.where(self.kind == DECISION, self.num_children, 0)
+        return [int(decisions[self.street_first[s] : self.street_first[s + 1]].sum()) for s in range(self.rules.rounds)]
+
+    def children(self, node: int) -> range:
+        """The nodes that a node's actions lead to, DEAL nodes included."""
+        first = int(self.first_child[node])
+        return range(first, first + int(self.num_children[node]))
+
+    def state(self, node: int) -> BettingState:
+        """The betting state of a decision or terminal node (at a DEAL node, that of the street it opens)."""
+        actions = []
+        while node > 0:
+            if self.kind[self.parent[node]] != DEAL:
+                actions.append(int(self.action[node]))
+            node = int(self.parent[node])
+        state = BettingState.start(self.rules)
+        for action in reversed(actions):
+            state = state.apply(action)
+        return state
+
+    def find(self, state: BettingState) -> int:
+        """The node of a betting state whose every action is in the tree."""
+        node = 0
+        for actions in state.rounds:
+            for action in actions:
+                node = self._step(node, action)
+        return node
+
+    def _step(self, node: int, action: int) -> int:
+        for child in self.children(node):
+            if self.action[child] == action:
+                return int(self.first_child[child]) if self.kind[child] == DEAL else child
+        offered = ", ".join(str(int(self.action[child])) for child in self.children(node))
+        raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
+
+
+def build_tree(rules: GameRules, menu: BetMenu | None = None) -> PublicTree:
+    """The betting tree of a game; a no-limit game needs a menu."""
+    if menu is None and not rules.limit:
+        raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
+    plan = _plan(rules, menu.for_rules(rules) if menu and not rules.limit else None)
+    growth = _Growth(rules)
+    while growth.level_size:
+        growth.grow(plan)
+    return growth.tree(rules, None if rules.limit else menu)
+
+
+def _plan(rules: GameRules, menu: BetMenu | None) -> _Plan:
+    fractions: list[float] = []
+    first = np.zeros((rules.rounds, len(LEVELS)), np.int32)
+    count = np.zeros((rules.rounds, len(LEVELS)), np.int32)
+    for street, levels in enumerate(menu.sizes if menu else ()):
+        for level, sizes in enumerate(levels):
+            first[street, level], count[street, level] = len(fractions), len(sizes)
+            fractions.extend({ALL_IN: np.inf, MIN: 0.0}[size] if isinstance(size, str) else size for size in sizes)
+    return _Plan(
+        limit=rules.limit,
+        stack=min(rules.stacks),
+        big_blind=rules.big_blind,
+        last_street=rules.rounds - 1,
+        first=np.array(rules.first, np.int32),
+        raise_size=np.array(rules.raise_sizes or (0,) * rules.rounds, np.int32),
+        max_raises=np.minimum(rules.max_raises, menu.caps if menu else rules.max_raises).astype(np.int32),
+        size_first=first,
+        size_count=count,
+        fraction=np.array([*fractions, 0.0]),
+    )
+
+
+class _Growth:
+    """A tree being grown level by level: finished levels, and the level whose children come next."""
+
+    def __init__(self, rules: GameRules) -> None:
+        root = np.zeros((1, _COLUMNS), np.int32)
+        root[0] = [DECISION, rules.first[0], *rules.blinds, 0, 2, 2 * rules.big_blind]
+        self.level = root
+        self.level_action = np.zeros(1, np.int32)
+        self.level_parent = np.full(1, -1, np.int32)
+        self.street = 0
+        self.nodes = 0
+        self.street_first = [0]
+        self.parts: list[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]] = []
+        self.deals: list[tuple[I32, I32]] = []  # of this street: node numbers and their states
+
+    @property
+    def level_size(self) -> int:
+        return len(self.level)
+
+    def grow(self, plan: _Plan) -> None:
+        """Finish the current level and make the next one, of this street or, when it is complete, of the next."""
+        level, size = self.level, len(self.level)
+        counts = np.zeros(size, np.int64)
+        count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
+        ends = np.cumsum(counts)
+        below = self.nodes + size
+        if below + int(ends[-1]) > MOST_NODES:
+            raise InputError("a tree of over two thousand million nodes", remedy="use a smaller menu or a cap")
+        self.parts.append(
+            {
+                "kind": level[:, _KIND].astype(np.uint8),
+                "player": level[:, _PLAYER].astype(np.int8),
+                "street": np.full(size, self.street, np.uint8),
+                "parent": self.level_parent,
+                "first_child": np.where(counts > 0, below + ends - counts, -1).astype(np.int32),
+                "num_children": counts.astype(np.uint8),
+                "action": self.level_action,
+                "chips": level[:, _SPENT : _SPENT + 2].astype(np.int32),
+            }
+        )
+        deals = np.flatnonzero(level[:, _KIND] == DEAL)
+        self.deals.append(((self.nodes + deals).astype(np.int32), level[deals]))
+        self.level = np.empty((int(ends[-1]), _COLUMNS), np.int32)
+        self.level_action = np.empty(int(ends[-1]), np.int32)
+        self.level_parent = np.empty(int(ends[-1]), np.int32)
+        write_children(
+            level, self.street, self.nodes, plan, np.empty(MOST_ACTIONS, np.int32),
+            self.level, self.level_action, self.level_parent,
+        )  # fmt: skip
+        self.nodes += size
+        if not len(self.level):
+            self._open_next_street(plan)
+
+    def _open_next_street(self, plan: _Plan) -> None:
+        nodes = np.concatenate([nodes for nodes, _ in self.deals])
+        states = np.concatenate([states for _, states in self.deals])
+        self.deals = []
+        self.street += 1
+        self.street_first.append(self.nodes)
+        states[:, _KIND] = DECISION
+        states[:, _PLAYER] = plan.first[min(self.street, plan.last_street)]
+        states[:, _RAISES] = 0
+        states[:, _WAITING] = 2
+        states[:, _MIN_RAISE] = states[:, _SPENT : _SPENT + 2].max(axis=1) + plan.big_blind
+        self.level, self.level_parent = states, nodes
+        self.level_action = np.full(len(states), CALL, np.int32)
+
+    def tree(self, rules: GameRules, menu: BetMenu | None) -> PublicTree:
+        arrays = {key: np.concatenate([part[key] for part in self.parts]) for key in self.parts[0]}
+        deals = np.flatnonzero(arrays["kind"] == DEAL)
+        opened = np.flatnonzero((arrays["parent"] >= 0) & (arrays["kind"][arrays["parent"]] == DEAL))
+        arrays["first_child"][deals] = opened
+        arrays["num_children"][deals] = 1
+        first = self.street_first + [self.nodes] * (rules.rounds + 1 - len(self.street_first))
+        return PublicTree(rules, menu, street_first=np.array(first, np.int64), **arrays)
+
+
+@inlined
+def _list_actions(node: I32, street: int, plan: _Plan, actions: I32) -> int:
+    """The actions of a decision node, fold, call, then raises ascending. OUT: int32[action]; returns how many."""
+    player = node[_PLAYER]
+    spent, opposing = node[_SPENT + player], node[_SPENT + 1 - player]
+    most = max(spent, opposing)
+    count = 0
+    if spent < most:
+        actions[0] = FOLD
+        count = 1
+    actions[count] = CALL
+    count += 1
+    if node[_RAISES] >= plan.max_raises[street] or most >= plan.stack:
+        return count
+    if plan.limit:
+        actions[count] = min(most + plan.raise_size[street], plan.stack)
+        return count + 1
+    level = min(node[_RAISES], _LAST_LEVEL)
+    least = min(node[_MIN_RAISE], plan.stack)
+    raises = count
+    for i in range(plan.size_count[street, level]):
+        fraction = plan.fraction[plan.size_first[street, level] + i]
+        wanted = most + np.floor(fraction * 2.0 * most + 0.5)  # a float: a huge fraction must not wrap around
+        if fraction == 0.0:
+            total = least
+        elif wanted >= plan.stack:
+            total = plan.stack
+        else:
+            total = np.int32(wanted)
+        if total >= least:
+            count = _insert(total, raises, count, actions)
+    return count
+
+
+@inlined
+def _insert(total: int, start: int, count: int, actions: I32) -> int:
+    """Put a raise into its place among those from `start`, unless it is there; returns the new count."""
+    place = count
+    while place > start and actions[place - 1] >= total:
+        place -= 1
+    if place < count and actions[place] == total:
+        return count
+    for i in range(count, place, -1):
+        actions[i] = actions[i - 1]
+    actions[place] = total
+    return count + 1
+
+
+@kernel
+def count_children(level: I32, street: int, plan: _Plan, actions: I32, counts: I64) -> None:
+    """IN: int32[node, column]; scratch: int32[action]; OUT: int64[node], 0 where the node is no decision."""
+    for i in range(level.shape[0]):
+        if level[i, _KIND] == DECISION:
+            counts[i] = _list_actions(level[i], street, plan, actions)
+
+
+@kernel
+def write_children(
+    level: I32,
+    street: int,
+    first_node: int,
+    plan: _Plan,
+    actions: I32,
+    below: I32,
+    below_action: I32,
+    below_parent: I32,
+) -> None:
+    """IN: int32[node, column]; scratch: int32[action]; OUT: int32[child, column], int32[child], int32[child]."""
+    at = 0
+    for i in range(level.shape[0]):
+        if level[i, _KIND] != DECISION:
+            continue
+        for action in actions[: _list_actions(level[i], street, plan, actions)]:
+            child = below[at]
+            for column in range(child.size):
+                child[column] = level[i, column]
+            _take(action, street, plan, child)
+            below_action[at] = action
+            below_parent[at] = first_node + i
+            at += 1
+
+
+@inlined
+def _take(action: int, street: int, plan: _Plan, node: I32) -> None:
+    """Turn a node's state into that after an action."""
+    player = node[_PLAYER]
+    most = max(node[_SPENT], node[_SPENT + 1])
+    if action == FOLD:
+        node[_KIND] = FOLDED
+    elif action == CALL:
+        node[_SPENT + player] = most
+        node[_PLAYER] = 1 - player
+        node[_WAITING] -= 1
+        if node[_WAITING] == 0:
+            node[_KIND] = SHOWDOWN if street == plan.last_street or most >= plan.stack else DEAL
+            node[_PLAYER] = -1
+    else:
+        node[_MIN_RAISE] = max(node[_MIN_RAISE], 2 * action - most)
+        node[_SPENT + player] = action
+        node[_PLAYER] = 1 - player
+        node[_WAITING] = 1
+        node[_RAISES] += 1

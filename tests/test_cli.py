@@ -1,0 +1,123 @@
+"""The command line as a contract: JSON keys, one-line errors, exit codes, nothing heavy before it is needed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("numba", "matplotlib", "scipy", "torch", "ray")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "equipoise", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_equity_prints_one_json_object() -> None:
+    done = run("equity", "AhKh", "QQ+,AKs", "--board", "2c 7d Jh", "--json", "--by-hand")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert answer["equity"] == pytest.approx([0.2665656566, 0.7334343434])
+    assert answer["win"] + answer["tie"] + answer["lose"] == pytest.approx(1)
+    assert answer["boards"] == 990
+    assert answer["by_hand"][0] == {"AhKh": pytest.approx(answer["equity"][0])}
+
+
+def test_games_lists_and_reports() -> None:
+    names = [game["name"] for game in json.loads(run("games", "--json").stdout)["games"]]
+    assert names[0] == "kuhn"
+    assert "holdem.nolimit" in names
+    report = json.loads(run("games", "holdem.limit", "--json", "--buckets", "169,9000,9000,9000").stdout)
+    assert report["infosets"] == 57_331_352
+    assert [street["decisions"] for street in report["streets"]] == [8, 70, 630, 5670]
+    assert report["memory_bytes"] == 8 * report["slots"]
+
+
+def test_games_shows_rules_tree_and_memory() -> None:
+    text = run("games", "holdem.nolimit").stdout
+    for part in ("stack = 20000 20000", "river", "betting nodes", "a solve with these cards needs"):
+        assert part in text
+
+
+def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
+    game = tmp_path / "tiny.game"
+    text = run("games", "kuhn", "--json")
+    game.write_text(json.loads(text.stdout)["gamedef"])
+    assert json.loads(run("games", str(game), "--json").stdout)["nodes"] == 9
+    menu = tmp_path / "menu.toml"
+    menu.write_text('[betting]\nbet = ["all-in"]\n')
+    answer = json.loads(run("games", "holdem.nolimit", "--menu", str(menu), "--json").stdout)
+    assert answer["menu"] == "menu"
+    assert answer["nodes"] < 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["games", "chess"], "chess"),
+        (["games", "kuhn", "--buckets", "1,2"], "buckets"),
+        (["games", "kuhn", "--buckets", "many"], "buckets"),
+        (["games", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
+        (["equity", "AhKh", "QQ?"], "QQ?"),
+        (["equity", "AhKh", "QQ", "--board", "2c 7d Jx"], "Jx"),
+        (["equity", "AhKh", "QQ", "--board", "2c 2c Jh"], "twice"),
+        (["bench", "nothing"], "nothing"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], said: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "; " in done.stderr  # the remedy
+
+
+def test_a_bad_gamedef_names_file_and_line(tmp_path: Path) -> None:
+    game = tmp_path / "bad.game"
+    game.write_text("GAMEDEF\nlimit\nnumPlayers = 3\nnumRounds = 1\nEND GAMEDEF\n")
+    done = run("games", str(game))
+    assert done.returncode == 2
+    assert f"{game}:3: numPlayers is 3" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_usage_errors_exit_with_two() -> None:
+    for arguments in (["equity", "AhKh"], ["--nothing"], ["chess"], ["equity", "AA", "KK", "--threads", "-1"]):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["equity", "--help"], ["chess"], ["games", "chess"], ["games"], ["--version"]]
+)
+def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
+    """Help and usage errors must answer at once: what they import decides that, and unlike a time it can be tested."""
+    code = "import sys; from equipoise.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print('HEAVY', [name for name in sys.argv[-1].split(',') if name in sys.modules])"
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.argv[1:] = {arguments!r}\n" + code.replace("sys.argv[-1]", repr(",".join((*HEAVY, "numpy")))),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "HEAVY []" in done.stdout
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for command in ("games", "equity", "bench"):
+        text = run(command, "--help").stdout
+        assert f"Example: equipoise {command}" in text
+        assert "--json" in text
+
+
+def test_the_library_offers_what_it_names() -> None:
+    import equipoise
+
+    for name in equipoise.__all__:
+        assert getattr(equipoise, name) is not None
+    with pytest.raises(AttributeError):
+        _ = equipoise.no_such_thing  # type: ignore[attr-defined]

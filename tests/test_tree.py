@@ -1,0 +1,208 @@
+"""The betting tree against the betting state, and the counts that are published."""
+
+import dataclasses
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise import BetMenu, BettingState, GameRules, InputError, SlotLayout, build_tree, load_game, load_menu
+from equipoise.abstraction.bet_menu import round_half_away
+from equipoise.games.state import CALL, FOLD
+from equipoise.tree.infosets import BoardLayout, boards, lossless_hands, perfect_recall, raw_hands
+from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
+
+PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
+SMALL = dataclasses.replace(load_game("holdem.nolimit"), stacks=(1300, 1300), name="small")
+
+
+def menu(table: dict[str, object], rules: GameRules = SMALL) -> BetMenu:
+    return BetMenu.from_table(table, rules.rounds)
+
+
+MENUS = {
+    "pot": {"bet": [1.0, "all-in"]},
+    "many": {"bet": [0.25, 0.5, 1, "all-in", "min"], "raise": [0.6, "min"], "three_bet": [2.5], "four_bet": ["all-in"]},
+    "capped": {"bet": [0.5, 1.0], "cap": 2, "river": {"bet": ["all-in"], "cap": 1}, "flop": {"cap": 0}},
+}
+
+
+def offered(state: BettingState, bets: BetMenu | None) -> list[int]:
+    """The naive twin: the actions that the rules of `bet_menu.py` offer in a state."""
+    legal = state.legal()
+    raises: set[int] = set()
+    if legal.can_raise and bets is None:
+        raises = {legal.raise_max}
+    elif legal.can_raise and bets and state.raises < bets.caps[state.round]:
+        most = max(state.spent)
+        for size in bets.sizes[state.round][min(state.raises, 3)]:
+            if isinstance(size, str):
+                raises.add({"all-in": legal.raise_max, "min": legal.raise_min}[size])
+            else:
+                total = most + round_half_away(size * 2 * most)
+                raises.update([min(total, legal.raise_max)] if total >= legal.raise_min else [])
+    return ([FOLD] if legal.fold else []) + [CALL] + sorted(raises)
+
+
+def check_against_states(tree: PublicTree, node: int, state: BettingState, seen: set[int]) -> None:
+    """The node and all below it say what the betting state says."""
+    seen.add(node)
+    assert tuple(tree.chips[node]) == state.spent
+    if tree.kind[node] != DECISION:
+        assert state.is_over
+        assert tree.kind[node] == (FOLDED if state.folded >= 0 else SHOWDOWN)
+        assert tree.player[node] == state.folded
+        return
+    assert not state.is_over
+    assert tree.player[node] == state.player
+    assert tree.street[node] == state.round
+    assert [int(tree.action[child]) for child in tree.children(node)] == offered(state, tree.menu)
+    for child in tree.children(node):
+        assert tree.parent[child] == node
+        after = state.apply(int(tree.action[child]))
+        if tree.kind[child] == DEAL:
+            seen.add(child)
+            assert after.round == state.round + 1
+            (child,) = tree.children(child)
+        check_against_states(tree, child, after, seen)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode-island", "holdem.two-four", "holdem.limit"])
+def test_limit_trees_equal_the_betting_states(name: str) -> None:
+    rules = load_game(name)
+    tree, seen = build_tree(rules), set[int]()
+    check_against_states(tree, 0, BettingState.start(rules), seen)
+    assert seen == set(range(len(tree)))
+
+
+@pytest.mark.parametrize("name", MENUS)
+def test_nolimit_trees_equal_the_betting_states(name: str) -> None:
+    bets = menu(MENUS[name])
+    tree, seen = build_tree(SMALL, bets), set[int]()
+    check_against_states(tree, 0, BettingState.start(SMALL), seen)
+    assert seen == set(range(len(tree)))
+
+
+def test_short_stacks_and_limit_stacks_equal_the_betting_states() -> None:
+    for rules in (
+        dataclasses.replace(SMALL, stacks=(130, 130)),
+        dataclasses.replace(load_game("holdem.two-four"), stacks=(47, 47)),
+        dataclasses.replace(load_game("leduc"), stacks=(8, 8)),
+    ):
+        tree = build_tree(rules, None if rules.limit else menu(MENUS["many"], rules))
+        check_against_states(tree, 0, BettingState.start(rules), set())
+
+
+def test_layout_promises() -> None:
+    tree = build_tree(SMALL, menu(MENUS["many"]))
+    assert (tree.parent[1:] < np.arange(1, len(tree))).all()
+    assert (np.diff(tree.street.astype(int)) >= 0).all()
+    for street in range(4):
+        nodes = np.arange(tree.street_first[street], tree.street_first[street + 1])
+        assert (tree.street[nodes] == street).all()
+        assert set(tree.entries[street]) <= set(nodes)
+    assert len(tree.entries[2]) == tree.count(DEAL)[1]
+    children = np.concatenate([list(tree.children(node)) for node in range(len(tree)) if tree.num_children[node]])
+    assert sorted(children) == list(range(1, len(tree)))
+
+
+def test_a_state_finds_its_node_and_back() -> None:
+    tree = build_tree(SMALL, menu(MENUS["pot"]))
+    for node in np.flatnonzero(tree.kind != DEAL)[::7]:
+        assert tree.find(tree.state(int(node))) == node
+    with pytest.raises(InputError, match="not in the tree"):
+        tree.find(BettingState.start(SMALL).apply(CALL).apply(201))
+
+
+def test_published_counts_of_limit_holdem() -> None:
+    rules, figures = load_game("holdem.limit"), PUBLISHED["hulhe"]["tree"]
+    tree = build_tree(rules)
+    assert tree.count(DECISION) == figures["decision_nodes"]
+    assert [len(opens) for opens in tree.entries] == figures["round_entries"]
+    assert SlotLayout(tree, raw_hands(rules)).infosets == 319_365_922_522_608
+    for buckets in (2, 3, 10):
+        layout = SlotLayout(tree, perfect_recall(buckets, 4))
+        assert layout.infosets == figures[f"infosets_{buckets}_bucket_perfect_recall"]
+    assert SlotLayout(tree, (169, 9000, 9000, 9000)).infosets == figures["infosets_9000_bucket_imperfect_recall"]
+
+
+def test_published_counts_of_two_four_holdem() -> None:
+    tree, figures = build_tree(load_game("holdem.two-four")), PUBLISHED["two_four_holdem"]
+    assert SlotLayout(tree, perfect_recall(5, 2)).infosets == figures["infosets_5_bucket_perfect_recall"]
+    assert SlotLayout(tree, (169, 570)).infosets == figures["infosets_570_bucket_imperfect_recall"]
+
+
+def test_rhode_island_is_the_game_that_was_solved() -> None:
+    """Its sequence-form program has 91,224,226 rows and as many columns (Gilpin and Sandholm 2007)."""
+    rules = load_game("rhode-island")
+    layout = SlotLayout(build_tree(rules), raw_hands(rules))
+    sequences = layout.slots + 2  # both players' actions at their information sets, and an empty sequence each
+    constraints = layout.infosets + 2
+    assert (sequences + constraints) // 2 == 91_224_226
+
+
+def test_slumbot_menu_gives_the_published_sequences() -> None:
+    rules, figures = load_game("holdem.nolimit"), PUBLISHED["slumbot_nl"]
+    bets = load_menu("slumbot-nl", rules)
+    for level, key in enumerate(("bet_sizes", "raise_sizes", "three_bet_sizes", "four_bet_sizes")):
+        assert bets.sizes[0][level] == (*figures[key], "all-in")
+    tree = build_tree(rules, bets)
+    assert len(tree) == 5_966_149  # "about six million betting sequences": all nodes
+    # Calls that end the first round, those of an all-in included, lead to the flop: the published number exactly.
+    assert tree.count(DEAL)[0] + tree.count(SHOWDOWN)[0] == figures["preflop_sequences"]
+    layout = SlotLayout(tree, tuple(figures["buckets"]))
+    # The paper counts 0.7e9 more of both: information sets with one action, which ours has none of.
+    assert figures["infosets"] - layout.infosets == pytest.approx(0.68e9, abs=0.05e9)
+    assert figures["infoset_actions"] - layout.slots == pytest.approx(0.68e9, abs=0.05e9)
+
+
+def test_slot_blocks_tile_the_table() -> None:
+    tree = build_tree(SMALL, menu(MENUS["many"]))
+    layout = SlotLayout(tree, (169, 11, 7, 5))
+    decisions = np.flatnonzero(tree.kind == DECISION)
+    taken = Counter[int]()
+    for node in decisions:
+        block = int(tree.num_children[node]) * layout.buckets[tree.street[node]]
+        taken.update(range(int(layout.offset[node]), int(layout.offset[node]) + block))
+    assert sorted(taken) == list(range(layout.slots))
+    assert set(taken.values()) == {1}
+    assert (layout.offset[tree.kind != DECISION] == -1).all()
+    assert layout.bytes() == 8 * layout.slots
+
+
+def test_board_layout_counts_rows() -> None:
+    tree = build_tree(load_game("leduc"))
+    assert boards(tree.rules) == (1, 3)
+    assert lossless_hands(tree.rules) == (3, 15)  # six pairs of ranks in one suit, nine in two
+    flop = BoardLayout(tree, 1)
+    assert flop.holes == 6
+    assert flop.slots_per_board == 70 * 6
+    assert flop.row[-1] == -1
+    assert flop.row.max() == 70 - int(tree.num_children[tree.kind == DECISION][-1])
+    assert flop.bytes() == 3 * 70 * 6 * 8
+
+
+@pytest.mark.parametrize(
+    "table",
+    [{}, {"bet": 1}, {"bet": ["half"]}, {"bet": [0]}, {"bet": [-1.0]}, {"bet": [True]}, {"bet": [float("nan")]},
+     {"bet": [1], "cap": -1}, {"bet": [1], "cap": 1.5}, {"bet": [1], "rise": [1]}, {"bet": [1], "flop": 3},
+     {"bet": [1], "flop": {"beet": [1]}}, {"bet": [1], "preflop": {"bet": "all-in"}}],
+)  # fmt: skip
+def test_bad_menus_are_refused(table: dict[str, object]) -> None:
+    with pytest.raises(InputError) as error:
+        BetMenu.from_table(table, 4, where="menu.toml")
+    assert str(error.value).startswith("menu.toml: ")
+    assert error.value.remedy
+
+
+def test_huge_fractions_are_all_in() -> None:
+    tree = build_tree(load_game("holdem.nolimit"), menu({"bet": [1e6, 999999.5]}))
+    assert tree.chips.max() == 20000
+    assert len(list(tree.children(0))) == 3
+
+
+def test_nolimit_needs_a_menu() -> None:
+    with pytest.raises(InputError, match="menu"):
+        build_tree(load_game("holdem.nolimit"))
