@@ -13,7 +13,7 @@ import pytest
 from equipoise._errors import InputError
 from equipoise._jit import I64, U8, kernel
 from equipoise.cards.deck import FULL_DECK, Deck
-from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index, hand_of_index
+from equipoise.cards.isomorphism import MOST_IN_GROUP, HandIndexer, IndexTables, hand_index, hand_of_index
 from naive import all_deals, canonical, random_hands
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hand_index"]
@@ -116,6 +116,12 @@ def test_random_indices_come_back(rounds: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(indexer.indices(hands), indices)
 
 
+def test_numbers_of_pairs_of_suits_are_exact_in_floating_point() -> None:
+    largest = np.arange(1, MOST_IN_GROUP + 1, dtype=np.float64)
+    for number, expected in ((largest * (largest + 1) / 2, largest), (largest * (largest + 1) / 2 - 1, largest - 1)):
+        np.testing.assert_array_equal(np.floor((np.sqrt(number * 8.0 + 1.0) - 1.0) * 0.5), expected)
+
+
 @pytest.mark.parametrize("rounds", LARGE, ids=str)
 def test_same_index_if_and_only_if_same_canonical_form(rounds: tuple[int, ...]) -> None:
     # Hands of two suits and few ranks, so that different hands of one form, and near misses, are common.
@@ -164,6 +170,8 @@ def test_a_stretch_of_river_hands_comes_back() -> None:
         lambda: HandIndexer((8,)),
         lambda: HandIndexer((3, 2), Deck(2, 2)),
         lambda: HandIndexer((7, 7, 7)),
+        lambda: HandIndexer((1,) * 13, Deck(13, 1)).size,
+        lambda: HandIndexer((2,) * 10, Deck(13, 2)).size,
         lambda: HandIndexer((2, 3)).index(range(4)),
         lambda: HandIndexer((2, 3)).index([]),
         lambda: HandIndexer((2,)).index([7, 7]),

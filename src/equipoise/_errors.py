@@ -12,9 +12,9 @@ class InputError(ValueError):
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         self.what = _one_line(what)
-        self.where = where
+        self.where = _one_line(where)
         self.remedy = _one_line(remedy)
-        text = f"{where}: {self.what}" if where else self.what
+        text = f"{self.where}: {self.what}" if where else self.what
         super().__init__(f"{text}; {self.remedy}" if remedy else text)
 
     def at(self, where: str) -> InputError:

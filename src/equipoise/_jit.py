@@ -22,7 +22,7 @@ from numba.extending import intrinsic, overload
 from equipoise._arrays import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from equipoise._cache import code_cache
 
-__all__ = ["F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "inlined", "kernel", "popcount"]
+__all__ = ["F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "inlined", "kernel", "popcount", "view"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,6 +43,11 @@ def inlined(function: Function) -> Function:
     hundreds, which can cost more than the work itself (an isomorphism index: 76 against 30 nanoseconds).
     """
     return _compile(function, forceinline=True)
+
+
+def view(function: Function) -> Function:
+    """A function that returns a part of an array: written out in its caller, as compiled code cannot return one."""
+    return _compile(function, inline="always")
 
 
 def _compile(function: Function, **more: Any) -> Function:

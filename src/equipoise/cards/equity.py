@@ -10,12 +10,10 @@ counted as often as they occur; per-hole results are then averaged over such ren
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from math import comb
 from typing import Any, NamedTuple
 
@@ -23,14 +21,14 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, U8, U16, U32, U64, inlined, kernel
-from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
+from equipoise.cards.deck import FULL_DECK, hole_cards
 from equipoise.cards.evaluate import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
 from equipoise.cards.ranges import HOLES, Range, hole_text
+from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, renamings_that_keep
 
 BOARD_CARDS = 5
 WIN, TIE, MET = 0, 1, 2  # rows of the tallies
 _0 = np.uint64(0)
-_16, _LANE = np.uint64(16), np.uint64(0x1FFF)
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,9 @@ def equity(
             raise InputError(what, remedy="remove the card from the range or from the board")
     ranker = Ranker()
     holes = _pack(ranges, ranker.tables)
-    renamings = _suit_symmetries(ranges, given)
-    boards, times = _completions(given, renamings, ranker.tables)
+    renamings = renamings_that_keep(FULL_DECK, 2, [side.weights for side in ranges], given)
+    more, times = deal_classes(FULL_DECK, given, BOARD_CARDS - len(given), renamings)
+    boards = np.hstack([np.tile(np.array(given, np.uint8), (len(more), 1)), more])
     tally = _tally(holes, boards, times, ranker.tables, threads or os.cpu_count() or 1, progress)
     return _result(tally, len(boards), holes, renamings, len(given))
 
@@ -132,88 +131,10 @@ def _pack(ranges: tuple[Range, Range], tables: RankTables) -> _Holes:
     )
 
 
-@cache
-def _renamed_holes(renaming: tuple[int, ...]) -> U16:
-    """Where each hole goes when the suits are renamed: uint16[hole]."""
-    cards = [FULL_DECK.card(FULL_DECK.rank(card), renaming[FULL_DECK.suit(card)]) for card in range(FULL_DECK.size)]
-    return np.array([hole_index(cards[card] for card in hole_cards(hole)) for hole in range(HOLES)], np.uint16)
-
-
-def _suit_symmetries(ranges: tuple[Range, Range], board: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The renamings of suits that leave both ranges and the board as they are."""
-    kept = []
-    for renaming in itertools.permutations(range(FULL_DECK.suits)):
-        renamed = {FULL_DECK.card(FULL_DECK.rank(card), renaming[FULL_DECK.suit(card)]) for card in board}
-        if renamed != set(board):
-            continue
-        goes_to = _renamed_holes(renaming)
-        if all(np.array_equal(side.weights[goes_to], side.weights) for side in ranges):
-            kept.append(renaming)
-    return kept
-
-
-def _completions(board: tuple[int, ...], renamings: list[tuple[int, ...]], tables: RankTables) -> tuple[U8, U8]:
-    """The boards of five cards to work out, uint8[board, 5], and how often each counts."""
-    live = np.array([card for card in range(FULL_DECK.size) if card not in board], np.uint8)
-    boards = np.empty((comb(len(live), BOARD_CARDS - len(board)), BOARD_CARDS), np.uint8)
-    boards[:, : len(board)] = board
-    times = np.empty(len(boards), np.uint8)
-    lanes = np.array(renamings, np.uint64) * np.uint64(16)
-    place = np.arange(BOARD_CARDS - len(board), dtype=np.uint8)
-    found = complete_boards(live, lanes, tables.card_mask, place, boards, times)
-    return boards[:found], times[:found]
-
-
-@kernel
-def complete_boards(live: U8, lanes: U64, card_mask: U64, place: U8, boards: U8, times: U8) -> int:
-    """All sets of live cards after the given ones, one of each class under the renamings; returns how many.
-
-    IN: uint8[live card], uint64[renaming, suit], uint64[card]; scratch: uint8[missing card], 0, 1, 2, ...;
-    OUT: uint8[board, 5], its first columns given; uint8[board].
-    """
-    missing = place.size
-    given = boards.shape[1] - missing
-    found = 0
-    for _ in range(boards.shape[0]):
-        mask = _0
-        for i in range(given):
-            card = boards[0, i]
-            boards[found, i] = card
-            mask |= card_mask[card]
-        for i in range(missing):
-            card = live[place[i]]
-            boards[found, given + i] = card
-            mask |= card_mask[card]
-        times[found] = _class_size(mask, lanes)
-        if times[found]:
-            found += 1
-        for i in range(missing):  # the next set, colexicographically
-            if i == missing - 1 or place[i] + 1 < place[i + 1]:
-                place[i] += np.uint8(1)
-                for j in range(i):
-                    place[j] = np.uint8(j)
-                break
-    return found
-
-
-@inlined
-def _class_size(mask: np.uint64, lanes: U64) -> np.uint8:
-    """How many boards the renamings make of this one, if it has the smallest mask of them; else 0."""
-    same = 0
-    for renaming in range(lanes.shape[0]):
-        renamed = _0
-        for suit in range(lanes.shape[1]):
-            renamed |= ((mask >> (_16 * np.uint64(suit))) & _LANE) << lanes[renaming, suit]
-        if renamed < mask:
-            return np.uint8(0)
-        same += renamed == mask
-    return np.uint8(lanes.shape[0] // same)
-
-
 def _tally(
     holes: _Holes,
     boards: U8,
-    times: U8,
+    times: U16,
     tables: RankTables,
     threads: int,
     progress: Callable[[float], None] | None,
@@ -245,7 +166,7 @@ def _tally(
 @kernel
 def tally_boards(
     boards: U8,
-    times: U8,
+    times: U16,
     holes: _Holes,
     tables: RankTables,
     ranks: U16,
@@ -257,7 +178,7 @@ def tally_boards(
 ) -> None:
     """Add what both sides' holes win, tie and meet on each board.
 
-    IN: uint8[board, 5], uint8[board]; scratch: uint16[n] x 3, uint32[256], float64[2, deck]; OUT: float64[2, 3, n].
+    IN: uint8[board, 5], uint16[board]; scratch: uint16[n] x 3, uint32[256], float64[2, deck]; OUT: float64[2, 3, n].
     """
     for board in range(boards.shape[0]):
         key = tables.start
@@ -310,10 +231,10 @@ def _tally_side(
         tally[MET, i] += times * (all_upto - upto[holes.first[i]] - upto[holes.second[i]] + weight[i])
 
 
-def _result(tally: F64, walked: int, holes: _Holes, renamings: list[tuple[int, ...]], given: int) -> Equity:
+def _result(tally: F64, walked: int, holes: _Holes, renamings: tuple[Renaming, ...], given: int) -> Equity:
     by_hole = np.zeros((2, 3, HOLES))
     by_hole[:, :, holes.hole] = tally
-    by_hole = np.mean([by_hole[:, :, _renamed_holes(renaming)] for renaming in renamings], axis=0)
+    by_hole = np.mean([by_hole[:, :, renamed_holes(FULL_DECK, 2, renaming)] for renaming in renamings], axis=0)
     weights = np.zeros((2, HOLES))
     weights[:, holes.hole] = holes.weight
     win, tie, met = (by_hole[0] * weights[0]).sum(axis=1)

@@ -27,6 +27,7 @@ from equipoise.cards.deck import FULL_DECK, Deck
 
 MOST_IN_ROUND = 7  # the cards of a suit in a round are counted in three bits
 MOST_CASES = 1 << 20
+MOST_IN_GROUP = 1 << 22  # numbers of a suit that has an interchangeable one: what `multichoose` covers
 Shape: TypeAlias = tuple[tuple[int, ...], ...]  # [suit][round] how many cards, suits with more cards first
 
 SUITS = 4  # lanes of a word; a deck with fewer suits leaves lanes empty
@@ -170,7 +171,7 @@ def hand_of_index(index: np.uint64, shape: int, tables: IndexTables, cards: U8) 
             number = rest % tables.group_size[shape, position]
             rest //= tables.group_size[shape, position]
         largest = number
-        if size == 2:  # n * (n + 1) / 2 <= number: exact in float64, as n is below 2**25
+        if size == 2:  # n * (n + 1) / 2 <= number: exact in float64, as n is at most MOST_IN_GROUP
             largest = np.uint64((math.sqrt(np.float64(number) * 8.0 + 1.0) - 1.0) * 0.5)
             number -= tables.multichoose[0, largest]
         elif size > 2:
@@ -325,6 +326,8 @@ def _shape_tables(shapes: list[Shape], rounds: tuple[int, ...], ranks: int) -> d
     counts = np.array(shapes, np.uint8)
     before = np.cumsum(counts, axis=1, dtype=np.uint8) - counts
     most = {k: int(suit_numbers[below == k].max(initial=1)) for k in (2, 3, 4)}
+    if suit_numbers.max() >= 1 << 32 or max(most.values()) > MOST_IN_GROUP:
+        raise InputError(f"rounds {rounds} have too many hands of one suit", remedy="deal fewer rounds")
     multichoose = np.zeros((3, max(most.values())), np.uint64)
     for k in most:
         multichoose[k - 2, : most[k]] = [comb(n + k - 1, k) for n in range(most[k])]

@@ -48,7 +48,7 @@ def _check_is_holdem(rules: GameRules) -> None:
 
 
 def _stacks(rules: GameRules) -> list[int]:
-    """Starting stacks; in a limit game without stacks, more than can ever be bet."""
+    """Starting stacks; in a limit game without stacks, the most that can ever be bet."""
     most = rules.big_blind + sum(
         raises * size for raises, size in zip(rules.max_raises, rules.raise_sizes, strict=False)
     )

@@ -1,0 +1,116 @@
+"""Sixteen floats as one value inside a kernel, so that one pass over the holes of a board serves sixteen reach vectors.
+
+Numba vectorises loops over a row, but not a loop whose body walks a row with a dependence (a running sum). Here the
+lanes are independent vectors and the row is walked once for all. An array is read and written sixteen at a time:
+`load(a, i)` is a[16 * i : 16 * i + 16]. For float32 and float64 arrays; plain LLVM vectors, so for any processor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, models, register_model
+
+LANES = 16
+_intrinsic: Any = intrinsic  # typed as what it decorates is called, not as it is written
+
+
+class LanesType(types.Type):
+    """The type of sixteen floats."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        super().__init__(name=f"lanes({element})")
+
+
+def _vector(element: Any) -> ir.VectorType:
+    return ir.VectorType(ir.DoubleType() if element == types.float64 else ir.FloatType(), LANES)
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, lanes: Any) -> None:
+        super().__init__(manager, lanes, _vector(lanes.element))  # type: ignore[no-untyped-call]
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data  # type: ignore[no-untyped-call]
+    wide = context.cast(builder, index, index_type, types.int64)
+    place = builder.gep(data, [builder.mul(wide, ir.Constant(ir.IntType(64), LANES))])
+    return builder.bitcast(place, _vector(array_type.dtype).as_pointer())
+
+
+def _alignment(array_type: Any) -> int:
+    return 8 if array_type.dtype == types.float64 else 4
+
+
+@_intrinsic
+def load(typing_context: Any, array: Any, index: Any) -> Any:
+    """Sixteen floats of an array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], signature.args[1], arguments[1])
+        return builder.load(address, align=_alignment(signature.args[0]))
+
+    return LanesType(array.dtype)(array, index), generate
+
+
+@_intrinsic
+def store(typing_context: Any, array: Any, index: Any, lanes: Any) -> Any:
+    """Put sixteen floats into an array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], signature.args[1], arguments[1])
+        builder.store(arguments[2], address, align=_alignment(signature.args[0]))
+        return context.get_dummy_value()
+
+    return types.void(array, index, lanes), generate
+
+
+@_intrinsic
+def add(typing_context: Any, left: Any, right: Any) -> Any:
+    """Lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(arguments[0], arguments[1])
+
+    return left(left, right), generate
+
+
+@_intrinsic
+def subtract(typing_context: Any, left: Any, right: Any) -> Any:
+    """Lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fsub(arguments[0], arguments[1])
+
+    return left(left, right), generate
+
+
+@_intrinsic
+def zeros(typing_context: Any, array: Any) -> Any:
+    """Sixteen zeros of an array's type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(_vector(signature.args[0].dtype), [0.0] * LANES)
+
+    return LanesType(array.dtype)(array), generate
+
+
+@_intrinsic
+def add_scaled(typing_context: Any, lanes: Any, factor: Any, more: Any) -> Any:
+    """lanes + factor * more, the factor being one number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        element = signature.args[0].element
+        vector = _vector(element)
+        number = context.cast(builder, arguments[1], signature.args[1], element)
+        undefined = ir.Constant(vector, ir.Undefined)
+        one = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        spread = builder.shuffle_vector(one, undefined, places)
+        return builder.fadd(arguments[0], builder.fmul(spread, arguments[2], flags=["contract"]), flags=["contract"])
+
+    return lanes(lanes, factor, more), generate

@@ -1,0 +1,1 @@
+"""Solvers: the vector walk and what is built on it."""

@@ -1,0 +1,228 @@
+"""The vector engine: a betting program and the boards of a game, tables laid out on them, threads to walk them."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise._jit import F64, I64
+from equipoise._simd import LANES
+from equipoise.games.rules import PLAYERS
+from equipoise.solve.program import BettingProgram, Stakes, compile_tree
+from equipoise.solve.walk import (
+    BEST,
+    EVALUATE,
+    Plan,
+    Runouts,
+    Step,
+    Tables,
+    Workspace,
+    walk,
+    walk_boards,
+    walk_down,
+    walk_up,
+)
+from equipoise.tree.public_cards import PublicCards, all_in_matrix
+from equipoise.tree.public_tree import SHOWDOWN, PublicTree
+from equipoise.tree.terminal import DECK
+
+EMPTY = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games."""
+
+    tree: PublicTree
+    cards: PublicCards
+    stakes: Stakes = Stakes()  # noqa: RUF009
+    locked: tuple[int, ...] = ()
+    precision: type = np.float32
+    threads: int = 1
+
+    @cached_property
+    def program(self) -> BettingProgram:
+        return compile_tree(self.tree, self.stakes, self.locked)
+
+    @cached_property
+    def table_first(self) -> I64:
+        """[board, player] where a board's block starts in a flat table of both players."""
+        boards = self.cards.arrays
+        rows = self.program.arrays.table_rows[boards.street]
+        sizes = (rows * boards.counts).ravel()
+        return np.asarray(np.cumsum(sizes) - sizes).reshape(-1, PLAYERS)
+
+    @cached_property
+    def slots(self) -> int:
+        """The length of a flat table: one number for each live hole, action and board."""
+        boards = self.cards.arrays
+        return int((self.program.arrays.table_rows[boards.street] * boards.counts).sum())
+
+    @property
+    def infosets(self) -> int:
+        """Decisions of live holes, over all boards walked."""
+        program, boards = self.program.arrays, self.cards.arrays
+        decisions = np.zeros((self.tree.rules.rounds, PLAYERS), np.int64)
+        chosen = program.table_row >= 0
+        np.add.at(decisions, (self.tree.street[program.node[chosen]], program.player[chosen]), 1)
+        return int((decisions[boards.street] * boards.counts).sum())
+
+    def zeros(self) -> Any:
+        """A flat table."""
+        return np.zeros(self.slots, self.precision)
+
+    @cached_property
+    def runouts(self) -> Runouts:
+        """The all-in matrices of the boards before the last street that need one."""
+        boards = self.cards.arrays
+        first = np.full((len(boards.street), PLAYERS), -1, np.int64)
+        scale = np.zeros(len(boards.street))
+        parts: list[Any] = []
+        length = 0
+        streets = np.unique(self.tree.street[self.tree.kind == SHOWDOWN])
+        last = self.tree.rules.rounds - 1
+        for board in np.flatnonzero(np.isin(boards.street, streets) & (boards.street < last)):
+            matrix = all_in_matrix(self.cards, int(board))
+            scale[board] = 1 / self._runouts_of_a_pair(int(board))
+            for player, mine in enumerate((matrix, -matrix.T)):
+                first[board, player] = length
+                parts.append(mine.ravel())
+                length += mine.size
+        return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
+
+    def _runouts_of_a_pair(self, board: int) -> int:
+        from math import comb
+
+        rules = self.tree.rules
+        on_board = len(self.cards.cards[board])
+        return comb(rules.deck.size - on_board - PLAYERS * rules.hole_cards, sum(rules.board_cards) - on_board)
+
+    def workspace(self) -> Workspace:
+        """Memory for one thread."""
+        boards, rounds = self.cards.arrays, self.tree.rules.rounds
+        most = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(rounds)]
+        reach = np.array([rows * size for rows, size in zip(self.program.reach_rows, most, strict=True)], np.int64)
+        value = np.array([rows * size for rows, size in zip(self.program.value_rows, most, strict=True)], np.int64)
+        widest = max(most)
+        return Workspace(
+            reach=np.zeros(int(reach.sum()), self.precision),
+            value=np.zeros(int(value.sum()), self.precision),
+            reach_base=np.cumsum(reach) - reach,
+            value_base=np.cumsum(value) - value,
+            lanes_in=np.zeros((widest + 1) * LANES, self.precision),
+            lanes_out=np.zeros(widest * LANES, self.precision),
+            run=np.zeros(DECK * LANES, self.precision),
+            spare=np.zeros(widest, self.precision),
+            board=np.zeros(rounds, np.int32),
+            cursor=np.zeros(rounds, np.int32),
+        )
+
+    @cached_property
+    def workspaces(self) -> list[Workspace]:
+        """One for the root, and one for each thread beyond the first."""
+        return [self.workspace() for _ in range(max(1, self.threads))]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    @cached_property
+    def root_reach(self) -> tuple[Any, Any]:
+        """The ranges, as reach at the root."""
+        first, second = self.cards.root_weights
+        return first.astype(self.precision), second.astype(self.precision)
+
+    def tables(self, source: Any, regret: Any = None, average: Any = None, fixed: F64 | None = None) -> Tables:
+        """Tables for a walk; those that it does not use may be left out."""
+        empty: Any = EMPTY.astype(self.precision)
+        nothing = np.zeros(0)
+        return Tables(
+            self.table_first,
+            empty if source is None else source,
+            empty if regret is None else regret,
+            empty if average is None else average,
+            nothing if fixed is None else fixed,
+        )
+
+    def plan(self, step: Step, tables: Tables, weights: F64 | None = None) -> Plan:
+        """What a kernel needs for one walk."""
+        boards = self.cards.arrays
+        return Plan(
+            program=self.program.arrays,
+            boards=boards,
+            runouts=self.runouts,
+            tables=tables,
+            step=step,
+            weights=boards.weight if weights is None else weights,
+            two_cards=self.tree.rules.hole_cards == 2,
+            root_reach=self.root_reach[1 - step.walker],
+            root_value=np.zeros(boards.counts[0, step.walker], self.precision),
+        )
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether walks are spread over threads: there must be boards to spread."""
+        return self.threads > 1 and self.cards.arrays.num_children[0] > 1
+
+    def walk(self, step: Step, tables: Tables, weights: F64 | None = None) -> Any:
+        """One walk; returns the walker's counterfactual values at the root, by place of its list."""
+        plan = self.plan(step, tables, weights)
+        if self.in_threads:
+            walk_down(plan, self.workspaces[0])
+            self._walk_children(plan)
+            walk_up(plan, self.workspaces[0])
+        else:
+            walk(plan, self.workspaces[0])
+        return plan.root_value
+
+    def _walk_children(self, plan: Plan) -> None:
+        """The boards below the root, in threads; each adds to values of its own, which are summed in the end."""
+        main = self.workspaces[0]
+        first, count = int(plan.boards.first_child[0]), int(plan.boards.num_children[0])
+        pieces = min(count, 8 * self.threads)
+        waiting = iter([(first + count * i // pieces, first + count * (i + 1) // pieces) for i in range(pieces)])
+
+        def work(thread: int) -> None:
+            mine = self.workspaces[thread]
+            if thread:
+                mine.value[:] = 0
+            above = main._replace(value=mine.value)
+            for start, stop in waiting:
+                walk_boards(start, stop, plan, above, mine)
+
+        list(self._pool.map(work, range(self.threads)))
+        street = self.cards.root_street
+        base = int(main.value_base[street])
+        end = base + self.program.value_rows[street] * len(plan.root_value)
+        for space in self.workspaces[1:]:
+            main.value[base:end] += space.value[base:end]
+
+    def evaluate(self, walker: int, tables: Tables, mode: int = EVALUATE) -> float:
+        """The walker's value against the tables' opponent, in chips a hand."""
+        values = self.walk(look(walker, mode), tables)
+        return float(values.astype(np.float64) @ self.cards.root_weights[walker] / self.meetings)
+
+    def best_responses(self, tables: Tables) -> tuple[float, float]:
+        """What each player wins with a best response to the tables, in chips a hand."""
+        return self.evaluate(0, tables, BEST), self.evaluate(1, tables, BEST)
+
+    @cached_property
+    def meetings(self) -> float:
+        """How many pairs of holes meet, by weight: what values at the root are divided by."""
+        return self.cards.meetings(0)
+
+
+def look(walker: int, mode: int) -> Step:
+    """A step that changes nothing."""
+    one = np.float32(1)
+    return Step(walker, mode, False, False, one, one, one)
+
+
+def all_cores() -> int:
+    """How many threads to use when nobody says."""
+    return os.cpu_count() or 1

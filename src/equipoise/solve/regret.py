@@ -1,0 +1,139 @@
+"""Regret matching on rows of holes: the update rules of the CFR family, as loops over one row of each action.
+
+A table's rows are [action, hole]. Playing each action in proportion to its positive entry serves regrets (regret
+matching) and average strategies (normalisation) alike. Two and three actions, the most common, are single passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise._arrays import Float
+from equipoise._jit import F32, inlined
+
+
+@inlined
+def pass_reach(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+    """Pass the opponent's reach through its decision: to each child, reach x strategy.
+
+    IN: float[hole], float[action, hole]; IN OUT: float[action, hole], x keep + reach x strategy if `update`;
+    OUT: float[action, hole].
+    """
+    if source.shape[0] == 2:
+        _pass_two(reach, source, average, below, keep, update)
+    else:
+        _pass_many(reach, source, average, below, keep, update)
+
+
+@inlined
+def _pass_two(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+    zero, half = reach.dtype.type(0), reach.dtype.type(0.5)
+    source0, source1, below0, below1 = source[0], source[1], below[0], below[1]
+    for h in range(reach.size):
+        a, b = max(source0[h], zero), max(source1[h], zero)
+        total = a + b
+        share = a / total if total > zero else half
+        below0[h] = reach[h] * share
+        below1[h] = reach[h] - below0[h]
+    if update:
+        average0, average1 = average[0], average[1]
+        for h in range(reach.size):
+            average0[h] = average0[h] * keep + below0[h]
+            average1[h] = average1[h] * keep + below1[h]
+
+
+@inlined
+def _pass_many(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+    zero, actions = reach.dtype.type(0), source.shape[0]
+    uniform = reach.dtype.type(1) / reach.dtype.type(actions)
+    last = below[actions - 1]  # holds 1 / total until it is its own turn
+    for h in range(reach.size):
+        last[h] = zero
+    for action in range(actions):
+        row = source[action]
+        for h in range(reach.size):
+            last[h] += max(row[h], zero)
+    for h in range(reach.size):
+        last[h] = reach[h] / last[h] if last[h] > zero else -reach[h] * uniform
+    for action in range(actions):
+        row, out = source[action], below[action]
+        for h in range(reach.size):
+            factor = last[h]
+            out[h] = factor * max(row[h], zero) if factor > zero else -factor
+        if update:
+            kept = average[action]
+            for h in range(reach.size):
+                kept[h] = kept[h] * keep + out[h]
+
+
+@inlined
+def mean_value(source: F32, values: F32, out: F32) -> None:
+    """What the walker's strategy is worth. IN: float[action, hole] x 2; OUT: float[hole]."""
+    zero, actions = out.dtype.type(0), source.shape[0]
+    if actions == 2:
+        half = out.dtype.type(0.5)
+        source0, source1, value0, value1 = source[0], source[1], values[0], values[1]
+        for h in range(out.size):
+            a, b = max(source0[h], zero), max(source1[h], zero)
+            total = a + b
+            share = a / total if total > zero else half
+            out[h] = value1[h] + share * (value0[h] - value1[h])
+        return
+    if actions == 3:
+        third = out.dtype.type(1 / 3)
+        source0, source1, source2 = source[0], source[1], source[2]
+        value0, value1, value2 = values[0], values[1], values[2]
+        for h in range(out.size):
+            a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
+            total = a + b + c
+            played = total > zero
+            scale = (out.dtype.type(1) / total) if played else third
+            a, b, c = (a if played else 1), (b if played else 1), (c if played else 1)
+            out[h] = scale * (a * value0[h] + b * value1[h] + c * value2[h])
+        return
+    uniform = out.dtype.type(1) / out.dtype.type(actions)
+    for h in range(out.size):
+        total, worth, plain = zero, zero, zero
+        for action in range(actions):
+            chance = max(source[action, h], zero)
+            total += chance
+            worth += chance * values[action, h]
+            plain += values[action, h]
+        out[h] = worth / total if total > zero else plain * uniform
+
+
+@inlined
+def best_value(values: F32, out: F32) -> None:
+    """What the best action of each hole is worth. IN: float[action, hole]; OUT: float[hole]."""
+    for h in range(out.size):
+        out[h] = values[0, h]
+    for action in range(1, values.shape[0]):
+        row = values[action]
+        for h in range(out.size):
+            out[h] = max(out[h], row[h])
+
+
+@inlined
+def add_regret(values: F32, value: F32, positive: Float, negative: Float, regret: F32) -> None:
+    """Discount and add. IN: float[action, hole], float[hole]; IN OUT: float[action, hole]."""
+    for action in range(values.shape[0]):
+        row, worth = regret[action], values[action]
+        for h in range(value.size):
+            old = row[h]
+            row[h] = old * (positive if old > 0 else negative) + (worth[h] - value[h])
+
+
+@inlined
+def predict(values: F32, value: F32, regret: F32, predicted: F32) -> None:
+    """The regret expected after the next iteration, if it brings the same again. OUT: float[action, hole]."""
+    for action in range(values.shape[0]):
+        row, worth, out = regret[action], values[action], predicted[action]
+        for h in range(value.size):
+            out[h] = max(row[h], row.dtype.type(0)) + (worth[h] - value[h])
+
+
+def strategy_rows(source: F32) -> F32:
+    """The strategy of a table's rows, in NumPy, for looking at. float[action, hole] -> float[action, hole]."""
+    positive = np.maximum(source, 0)
+    total = positive.sum(axis=0)
+    return np.where(total > 0, positive / np.where(total > 0, total, 1), 1 / len(source))

@@ -1,0 +1,430 @@
+"""The vector walk: betting tree x boards, reach of whole vectors of holes down, values up.
+
+Board first, betting second: one visit of a board serves all betting entries of its street. Down the street's nodes with
+the opponent's reach; terminals, sixteen at a time; at the street's end every board below, one after the other, each
+gathering the reach of the holes that are still live and adding its values back; then up the street's nodes. Vector CFR,
+exact best response, evaluation, CFR-BR and public chance sampling differ only in what happens at a decision node:
+
+- the opponent plays its table's strategy (regrets or averages) or fixed probabilities, and may add to its average;
+- the walker updates regrets (UPDATE), takes the best action (BEST), or plays its own table (EVALUATE).
+
+Values are counterfactual: chips x the opponent's reach x the probability of the deals, not divided by anything.
+(Johanson and others 2011; Zinkevich and others 2007 for the update.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._arrays import Float, Int
+from equipoise._jit import F32, F64, I16, I32, I64, inlined, kernel, view
+from equipoise._simd import LANES, add_scaled, load, store, zeros
+from equipoise.solve.program import Program
+from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict
+from equipoise.tree.public_cards import Boards
+from equipoise.tree.public_tree import DECISION
+from equipoise.tree.terminal import Cards, meeting_lanes, showdown_lanes
+
+UPDATE, BEST, EVALUATE = 0, 1, 2
+_ROOT = -1
+
+
+class Tables(NamedTuple):
+    """The flat tables. A board's block of a player starts at `first`, and is [row, hole of the board's list]."""
+
+    first: I64  # [board, player]
+    source: F32  # what the opponent plays by (and the walker, with EVALUATE and UPDATE); empty: `fixed`
+    regret: F32  # what UPDATE adds to; may be the same array as `source`
+    average: F32  # what the opponent adds its reach x strategy to, where `averaging`
+    fixed: F64  # [place] the probability of the action that leads to a place, the same for all holes
+
+
+class Step(NamedTuple):
+    """What one walk does."""
+
+    walker: int
+    mode: int
+    averaging: bool
+    predictive: bool
+    positive: Float  # regrets are multiplied by this before adding, where positive
+    negative: Float  # and by this where negative
+    keep: Float  # the average is multiplied by this before adding
+
+
+class Runouts(NamedTuple):
+    """All-in showdowns before the last street: runouts won minus lost, for each pair of holes."""
+
+    first: I64  # [board, walker] where the matrix [my hole, their hole] starts; -1 if the board has none
+    matrix: I16  # flat
+    scale: F64  # [board] 1 / runouts
+
+
+class Plan(NamedTuple):
+    """All that a walk reads, and where it leaves the walker's values at the root."""
+
+    program: Program
+    boards: Boards
+    runouts: Runouts
+    tables: Tables
+    step: Step
+    weights: F64  # [board] those of `boards`, or of a sample; a board of weight 0 is not walked
+    two_cards: bool
+    root_reach: F32  # [hole] the opponent's
+    root_value: F32  # [hole] the walker's
+
+
+class Workspace(NamedTuple):
+    """One thread's memory. Rows of a street start at its base, each as long as the board's list of holes."""
+
+    reach: F32
+    value: F32
+    reach_base: I64  # [street]
+    value_base: I64  # [street]
+    lanes_in: F32  # [hole + 1, lane]
+    lanes_out: F32  # [hole, lane]
+    run: F32  # [card, lane]
+    spare: F32  # [hole]
+    board: I32  # [street] the board being walked
+    cursor: I32  # [street] the next board below it
+
+
+@view
+def _row(flat: F32, base: Int, row: Int, size: Int) -> F32:
+    start = base + row * size
+    return flat[start : start + size]
+
+
+@view
+def _rows(flat: F32, base: Int, row: Int, count: Int, size: Int) -> F32:
+    start = base + row * size
+    return flat[start : start + count * size].reshape((count, size))
+
+
+@kernel
+def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
+    """Pass the opponent's reach from a group's entries to all of its nodes."""
+    program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
+    walker = step.walker
+    size = np.int64(boards.counts[board, 1 - walker])
+    base = work.reach_base[street]
+    rows = program.reach_row[walker]
+    block = tables.first[board, 1 - walker]
+    for place in range(program.group_first[group], program.group_first[group + 1]):
+        if program.kind[place] != DECISION or program.player[place] == walker:
+            continue
+        reach = _row(work.reach, base, rows[place], size)
+        child, count = program.first_child[place], np.int64(program.num_children[place])
+        below = _rows(work.reach, base, rows[child], count, size)
+        if tables.source.size == 0:
+            for action in range(count):
+                chance = work.reach.dtype.type(tables.fixed[child + action])
+                for h in range(size):
+                    below[action, h] = reach[h] * chance
+            continue
+        source = _rows(tables.source, block, program.table_row[place], count, size)
+        average = _rows(tables.average, block, program.table_row[place], count, size) if step.averaging else source
+        pass_reach(reach, source, average, below, step.keep, step.averaging)
+
+
+@kernel
+def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
+    """Turn the values of a group's terminals and deals into those of its decisions, and do what the step says."""
+    program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
+    walker = step.walker
+    size = np.int64(boards.counts[board, walker])
+    base = work.value_base[street]
+    start = program.group_first[group]
+    block = tables.first[board, walker]
+    for place in range(program.group_first[group + 1] - 1, start - 1, -1):
+        if program.kind[place] != DECISION:
+            continue
+        value = _row(work.value, base, place - start, size)
+        count = np.int64(program.num_children[place])
+        values = _rows(work.value, base, program.first_child[place] - start, count, size)
+        if program.player[place] != walker:
+            _sum_rows(values, value)
+        elif step.mode == BEST:
+            best_value(values, value)
+        elif tables.source.size == 0:
+            for h in range(size):
+                value[h] = 0
+            for action in range(count):
+                chance = work.value.dtype.type(tables.fixed[program.first_child[place] + action])
+                for h in range(size):
+                    value[h] += chance * values[action, h]
+        else:
+            row = program.table_row[place]
+            source = _rows(tables.source, block, row, count, size)
+            mean_value(source, values, value)
+            if step.mode == UPDATE and not program.locked[place]:
+                regret = _rows(tables.regret, block, row, count, size)
+                add_regret(values, value, step.positive, step.negative, regret)
+                if step.predictive:
+                    predict(values, value, regret, source)
+
+
+@inlined
+def _sum_rows(values: F32, out: F32) -> None:
+    first = values[0]
+    for h in range(out.size):
+        out[h] = first[h]
+    for action in range(1, values.shape[0]):
+        row = values[action]
+        for h in range(out.size):
+            out[h] += row[h]
+
+
+@kernel
+def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
+    """Values of a group's showdowns and folds, sixteen at a time."""
+    program, boards, runouts = plan.program, plan.boards, plan.runouts
+    walker, two_cards = plan.step.walker, plan.two_cards
+    mine_first, mine_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
+    their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
+    mine = Cards(boards.card1[mine_first : mine_first + mine_count], boards.card2[mine_first : mine_first + mine_count])
+    theirs = Cards(
+        boards.card1[their_first : their_first + their_count], boards.card2[their_first : their_first + their_count]
+    )
+    same = boards.same[mine_first : mine_first + mine_count]
+    start, base = program.group_first[group], work.value_base[street]
+    places = program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]
+    for at in range(0, places.size, LANES):
+        batch = places[at : at + LANES]
+        gather_lanes(batch, their_count, program.reach_row[walker], work.reach, work.reach_base[street], work.lanes_in)
+        if last:
+            first = boards.group_first[board]
+            groups = boards.groups[first : first + boards.num_groups[board] + 1]
+            showdown_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, groups, walker, two_cards)
+            factor = 1.0
+        else:
+            first = runouts.first[board, walker]
+            matrix = runouts.matrix[first : first + mine_count * their_count].reshape((mine_count, their_count))
+            runout_lanes(work.lanes_in, work.lanes_out, matrix)
+            factor = runouts.scale[board]
+        scatter_lanes(batch, mine_count, program.win[walker], factor, start, False, work.lanes_out, work.value, base)
+        if program.meet[walker, batch[0]] != 0.0:  # the house takes a share
+            meeting_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, same, two_cards)
+            scatter_lanes(batch, mine_count, program.meet[walker], 1.0, start, True, work.lanes_out, work.value, base)
+    places = program.folds[program.group_folds[group] : program.group_folds[group + 1]]
+    for at in range(0, places.size, LANES):
+        batch = places[at : at + LANES]
+        gather_lanes(batch, their_count, program.reach_row[walker], work.reach, work.reach_base[street], work.lanes_in)
+        meeting_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, same, two_cards)
+        scatter_lanes(batch, mine_count, program.meet[walker], 1.0, start, False, work.lanes_out, work.value, base)
+
+
+@kernel
+def gather_lanes(batch: I32, size: Int, rows: I32, reach: F32, base: Int, lanes: F32) -> None:
+    """Bring the reach rows of up to sixteen places side by side: float[hole, lane], a zero row last."""
+    for start in range(0, size, LANES):  # tiles of 16 x 16 stay in the first cache
+        stop = min(start + LANES, size)
+        for lane in range(batch.size):
+            row = _row(reach, base, rows[batch[lane]], size)
+            for h in range(start, stop):
+                lanes[h * LANES + lane] = row[h]
+    store(lanes, size, zeros(lanes))
+
+
+@kernel
+def scatter_lanes(
+    batch: I32,
+    size: Int,
+    factors: F64,
+    factor: Float,
+    group_start: Int,
+    adding: bool,
+    lanes: F32,
+    value: F32,
+    base: Int,
+) -> None:
+    """Put the lanes, each times its place's factor, into the value rows of the places."""
+    for start in range(0, size, LANES):
+        stop = min(start + LANES, size)
+        for lane in range(batch.size):
+            row = _row(value, base, batch[lane] - group_start, size)
+            times = value.dtype.type(factors[batch[lane]] * factor)
+            if adding:
+                for h in range(start, stop):
+                    row[h] += times * lanes[h * LANES + lane]
+            else:
+                for h in range(start, stop):
+                    row[h] = times * lanes[h * LANES + lane]
+
+
+@kernel
+def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
+    """Runouts won minus lost against the reach: a product with a matrix of whole numbers."""
+    for i in range(matrix.shape[0]):
+        total = zeros(out)
+        row = matrix[i]
+        for j in range(matrix.shape[1]):
+            total = add_scaled(total, row[j], load(reach, j))
+        store(out, i, total)
+
+
+@inlined
+def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """The reach of a group's entries, from the DEAL rows of the street before; at the root, the ranges."""
+    program, boards, step = plan.program, plan.boards, plan.step
+    opponent = 1 - step.walker
+    size = np.int64(boards.counts[board, opponent])
+    first = boards.first[board, opponent]
+    base = work.reach_base[street]
+    rows = program.reach_row[step.walker]
+    before = boards.before[first : first + size]
+    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
+        reach = _row(work.reach, base, rows[program.entries[entry]], size)
+        if program.entry_deal[entry] == _ROOT:
+            for h in range(size):
+                reach[h] = plan.root_reach[h]
+        else:
+            parent_size = np.int64(boards.counts[boards.parent[board], opponent])
+            source = _row(above.reach, above.reach_base[int(street) - 1], rows[program.entry_deal[entry]], parent_size)
+            for h in range(size):
+                reach[h] = source[before[h]]
+
+
+@inlined
+def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """Add the values of a group's entries, times the board's weight, to the DEAL rows of the street before."""
+    program, boards = plan.program, plan.boards
+    walker = plan.step.walker
+    size = np.int64(boards.counts[board, walker])
+    first = boards.first[board, walker]
+    base = work.value_base[street]
+    before = boards.before[first : first + size]
+    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
+        value = _row(work.value, base, program.entries[entry] - program.group_first[group], size)
+        if program.entry_deal[entry] == _ROOT:
+            for h in range(size):
+                plan.root_value[h] = value[h]
+        else:
+            parent_size = np.int64(boards.counts[boards.parent[board], walker])
+            parent_group = program.street_groups[street - 1]
+            row = program.entry_deal[entry] - program.group_first[parent_group]
+            target = _row(above.value, above.value_base[int(street) - 1], row, parent_size)
+            times = work.value.dtype.type(plan.weights[board])
+            for h in range(size):
+                target[before[h]] += times * value[h]
+
+
+@inlined
+def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
+    """Set the DEAL rows of a street to zero, before the boards below add to them."""
+    program, size = plan.program, np.int64(plan.boards.counts[board, plan.step.walker])
+    group = program.street_groups[street]
+    for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
+        row = place - program.group_first[group]
+        value = _row(work.value, work.value_base[street], row, size)
+        for h in range(size):
+            value[h] = 0
+
+
+@inlined
+def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
+    """Values came from one deal of each class: average them over the holes that renamings turn into each other."""
+    program, boards, walker = plan.program, plan.boards, plan.step.walker
+    if not boards.symmetric[board]:
+        return
+    group = program.street_groups[street]
+    size = np.int64(boards.counts[board, walker])
+    first = boards.first[board, walker]
+    orbit = boards.orbit[first : first + size]
+    total = work.spare[:size]
+    times = work.lanes_out[:size]
+    for h in range(size):
+        times[h] = 0
+    for h in range(size):
+        times[orbit[h]] += 1
+    for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
+        row = place - program.group_first[group]
+        value = _row(work.value, work.value_base[street], row, size)
+        for h in range(size):
+            total[h] = 0
+        for h in range(size):
+            total[orbit[h]] += value[h]
+        for h in range(size):
+            value[h] = total[orbit[h]] / times[orbit[h]]
+
+
+@inlined
+def enter_board(board: Int, street: Int, last: bool, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """Down a board's street; on the last street, also up again and back to the street before."""
+    for group in range(plan.program.street_groups[street], plan.program.street_groups[street + 1]):
+        bring_reach(group, board, street, plan, above, work)
+        go_down(group, board, street, plan, work)
+        evaluate_terminals(group, board, street, last, plan, work)
+        if last:
+            go_up(group, board, street, plan, work)
+            hand_back(group, board, street, plan, above, work)
+    if not last:
+        clear_deals(board, street, plan, work)
+
+
+@inlined
+def leave_board(board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """Up a board's street, after all boards below it."""
+    group = plan.program.street_groups[street]
+    average_orbits(board, street, plan, work)
+    go_up(group, board, street, plan, work)
+    hand_back(group, board, street, plan, above, work)
+
+
+@inlined
+def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """Walk a board and everything below it, with an explicit stack of one board a street."""
+    boards = plan.boards
+    last_street = plan.program.street_groups.size - 2
+    root_street = np.int64(boards.street[top])
+    street = root_street
+    work.board[street] = top
+    entering = True
+    while True:
+        board = np.int64(work.board[street])
+        last = street == last_street
+        up: Workspace = above if street == root_street else work
+        if entering:
+            enter_board(board, street, last, plan, up, work)
+            work.cursor[street] = boards.first_child[board]
+        if not last and work.cursor[street] < boards.first_child[board] + boards.num_children[board]:
+            below = work.cursor[street]
+            work.cursor[street] += 1
+            entering = plan.weights[below] != 0.0
+            if entering:
+                street += 1
+                work.board[street] = below
+            continue
+        if not last:
+            leave_board(board, street, plan, up, work)
+        if street == root_street:
+            return
+        street -= 1
+        entering = False
+
+
+@kernel
+def walk(plan: Plan, work: Workspace) -> None:
+    """Walk everything in one thread."""
+    walk_below(0, plan, work, work)
+
+
+@kernel
+def walk_down(plan: Plan, work: Workspace) -> None:
+    """The first part of a walk in threads: the root board, down."""
+    enter_board(0, np.int64(plan.boards.street[0]), False, plan, work, work)
+
+
+@kernel
+def walk_boards(first: Int, stop: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """The second part: boards below the root, each thread its own. Reach comes from `above`, and values go there."""
+    for board in range(first, stop):
+        if plan.weights[board] != 0.0:
+            walk_below(board, plan, above, work)
+
+
+@kernel
+def walk_up(plan: Plan, work: Workspace) -> None:
+    """The last part: the root board, up."""
+    leave_board(0, np.int64(plan.boards.street[0]), plan, work, work)
