@@ -25,6 +25,7 @@ def menu(table: dict[str, object], rules: GameRules = SMALL) -> BetMenu:
 MENUS = {
     "pot": {"bet": [1.0, "all-in"]},
     "many": {"bet": [0.25, 0.5, 1, "all-in", "min"], "raise": [0.6, "min"], "three_bet": [2.5], "four_bet": ["all-in"]},
+    "positions": {"bet": [0.5], "ip": {"bet": [1.0, "all-in"]}, "flop": {"raise": [0.7], "oop": {"bet": ["min"]}}},
     "capped": {"bet": [0.5, 1.0], "cap": 2, "river": {"bet": ["all-in"], "cap": 1}, "flop": {"cap": 0}},
 }
 
@@ -37,7 +38,7 @@ def offered(state: BettingState, bets: BetMenu | None) -> list[int]:
         raises = {legal.raise_max}
     elif legal.can_raise and bets and state.raises < bets.caps[state.round]:
         most = max(state.spent)
-        for size in bets.sizes[state.round][min(state.raises, 3)]:
+        for size in bets.sizes[state.round][state.player][min(state.raises, 3)]:
             if isinstance(size, str):
                 raises.add({"all-in": legal.raise_max, "min": legal.raise_min}[size])
             else:
@@ -147,7 +148,7 @@ def test_slumbot_menu_gives_the_published_sequences() -> None:
     rules, figures = load_game("holdem.nolimit"), PUBLISHED["slumbot_nl"]
     bets = load_menu("slumbot-nl", rules)
     for level, key in enumerate(("bet_sizes", "raise_sizes", "three_bet_sizes", "four_bet_sizes")):
-        assert bets.sizes[0][level] == (*figures[key], "all-in")
+        assert bets.sizes[0][0][level] == bets.sizes[3][1][level] == (*figures[key], "all-in")
     tree = build_tree(rules, bets)
     assert len(tree) == 5_966_149  # "about six million betting sequences": all nodes
     # Calls that end the first round, those of an all-in included, lead to the flop: the published number exactly.
@@ -188,7 +189,8 @@ def test_board_layout_counts_rows() -> None:
     "table",
     [{}, {"bet": 1}, {"bet": ["half"]}, {"bet": [0]}, {"bet": [-1.0]}, {"bet": [True]}, {"bet": [float("nan")]},
      {"bet": [1], "cap": -1}, {"bet": [1], "cap": 1.5}, {"bet": [1], "rise": [1]}, {"bet": [1], "flop": 3},
-     {"bet": [1], "flop": {"beet": [1]}}, {"bet": [1], "preflop": {"bet": "all-in"}}],
+     {"bet": [1], "flop": {"beet": [1]}}, {"bet": [1], "preflop": {"bet": "all-in"}},
+     {"bet": [1], "ip": {"cap": 2}}, {"bet": [1], "all_in_threshold": 2}],
 )  # fmt: skip
 def test_bad_menus_are_refused(table: dict[str, object]) -> None:
     with pytest.raises(InputError) as error:

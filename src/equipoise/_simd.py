@@ -46,6 +46,13 @@ def _alignment(array_type: Any) -> int:
     return 8 if array_type.dtype == types.float64 else 4
 
 
+def _spread(builder: Any, number: Any, element: Any) -> Any:
+    """One number in all lanes."""
+    undefined = ir.Constant(_vector(element), ir.Undefined)
+    one = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
 @_intrinsic
 def load(typing_context: Any, array: Any, index: Any) -> Any:
     """Sixteen floats of an array."""
@@ -105,12 +112,74 @@ def add_scaled(typing_context: Any, lanes: Any, factor: Any, more: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         element = signature.args[0].element
-        vector = _vector(element)
-        number = context.cast(builder, arguments[1], signature.args[1], element)
-        undefined = ir.Constant(vector, ir.Undefined)
-        one = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        spread = builder.shuffle_vector(one, undefined, places)
+        spread = _spread(builder, context.cast(builder, arguments[1], signature.args[1], element), element)
         return builder.fadd(arguments[0], builder.fmul(spread, arguments[2], flags=["contract"]), flags=["contract"])
 
     return lanes(lanes, factor, more), generate
+
+
+def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Sixteen vectors of sixteen, rows turned into columns: four rounds of swapping blocks."""
+    for step in (1, 2, 4, 8):
+        low = [lane if not lane & step else LANES + lane - step for lane in range(LANES)]
+        high = [lane + step if not lane & step else LANES + lane for lane in range(LANES)]
+        places = [ir.Constant(ir.VectorType(ir.IntType(32), LANES), picked) for picked in (low, high)]
+        for row in range(LANES):
+            if not row & step:
+                one, two = rows[row], rows[row + step]
+                rows[row] = builder.shuffle_vector(one, two, places[0])
+                rows[row + step] = builder.shuffle_vector(one, two, places[1])
+    return rows
+
+
+def _element_address(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data  # type: ignore[no-untyped-call]
+    return builder.bitcast(builder.gep(data, [place]), _vector(array_type.dtype).as_pointer())
+
+
+def _offset(context: Any, builder: Any, offsets_type: Any, offsets: Any, row: int) -> Any:
+    data = cgutils.create_struct_proxy(offsets_type)(context, builder, offsets).data  # type: ignore[no-untyped-call]
+    return builder.load(builder.gep(data, [ir.Constant(ir.IntType(64), row)]))
+
+
+@_intrinsic
+def gather_tile(typing_context: Any, flat: Any, offsets: Any, start: Any, lanes: Any) -> Any:
+    """lanes[(start + i) * 16 + lane] = flat[offsets[lane] + start + i], for i from 0 to 15. `offsets` is int64[16]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        flat_type, offsets_type, start_type, lanes_type = signature.args
+        first = context.cast(builder, arguments[2], start_type, types.int64)
+        rows = []
+        for row in range(LANES):
+            place = builder.add(first, _offset(context, builder, offsets_type, arguments[1], row))
+            address = _element_address(context, builder, flat_type, arguments[0], place)
+            rows.append(builder.load(address, align=_alignment(flat_type)))
+        for i, vector in enumerate(_transposed(builder, rows)):
+            place = builder.mul(builder.add(first, ir.Constant(ir.IntType(64), i)), ir.Constant(ir.IntType(64), LANES))
+            address = _element_address(context, builder, lanes_type, arguments[3], place)
+            builder.store(vector, address, align=_alignment(lanes_type))
+        return context.get_dummy_value()
+
+    return types.void(flat, offsets, start, lanes), generate
+
+
+@_intrinsic
+def scatter_tile(typing_context: Any, lanes: Any, start: Any, factors: Any, offsets: Any, flat: Any) -> Any:
+    """flat[offsets[lane] + start + i] = factors[lane] * lanes[(start + i) * 16 + lane], for i from 0 to 15."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes_type, start_type, factors_type, offsets_type, flat_type = signature.args
+        first = context.cast(builder, arguments[1], start_type, types.int64)
+        columns = []
+        for i in range(LANES):
+            place = builder.mul(builder.add(first, ir.Constant(ir.IntType(64), i)), ir.Constant(ir.IntType(64), LANES))
+            address = _element_address(context, builder, lanes_type, arguments[0], place)
+            columns.append(builder.load(address, align=_alignment(lanes_type)))
+        for row, vector in enumerate(_transposed(builder, columns)):
+            factor = _spread(builder, _offset(context, builder, factors_type, arguments[2], row), lanes_type.dtype)
+            place = builder.add(first, _offset(context, builder, offsets_type, arguments[3], row))
+            address = _element_address(context, builder, flat_type, arguments[4], place)
+            builder.store(builder.fmul(factor, vector), address, align=_alignment(flat_type))
+        return context.get_dummy_value()
+
+    return types.void(lanes, start, factors, offsets, flat), generate

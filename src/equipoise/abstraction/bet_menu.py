@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ from equipoise.games.rules import STREETS, GameRules
 
 Size: TypeAlias = float | str
 LEVELS = ("bet", "raise", "three_bet", "four_bet")
+POSITIONS = ("oop", "ip")  # player 0, who acts first after the flop, and player 1
 ALL_IN = "all-in"
 MIN = "min"
 MOST_SIZES = 64
@@ -32,45 +33,61 @@ _KEYS = (*LEVELS, "cap")
 
 @dataclass(frozen=True)
 class BetMenu:
-    """Sizes by street and level (see LEVELS), and the most bets a street, blinds not counted, by street."""
+    """Sizes by street, player and level (see LEVELS), the most bets a street, and when a bet counts as all-in."""
 
-    sizes: tuple[tuple[tuple[Size, ...], ...], ...]  # [street][level]
+    sizes: tuple[tuple[tuple[tuple[Size, ...], ...], ...], ...]  # [street][player][level]
     caps: tuple[int, ...]  # [street]
+    all_in_threshold: float = 1.0  # of the stack: a bet that puts in at least this share is all-in
     name: str = field(default="", compare=False)
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], streets: int, name: str = "", where: str = "") -> BetMenu:
-        """A menu from the `[betting]` table of a recipe: sizes for all streets, and overrides by street name."""
+        """A menu from the `[betting]` table of a recipe: for all streets, with overrides by street and by position."""
         names = street_names(streets)
+        _check_keys(table, (*_KEYS, *POSITIONS, *names, "all_in_threshold"), "a bet menu", where)
         sizes, caps = [], []
-        for key in table:
-            if key not in (*_KEYS, *names):
-                raise InputError(
-                    f"unknown key {shown(str(key))} in a bet menu",
-                    where=where,
-                    remedy=f"known are {', '.join(_KEYS)}, {', '.join(names)}",
-                )
         for street in names:
-            own = table.get(street, {})
-            if not isinstance(own, Mapping):
-                raise InputError(f"{street} is not a table", where=where, remedy=f"write [betting.{street}]")
-            for key in own:
-                if key not in _KEYS:
-                    raise InputError(
-                        f"unknown key {shown(str(key))} in {street}",
-                        where=where,
-                        remedy=f"known are {', '.join(_KEYS)}",
-                    )
-            merged = {key: table[key] for key in _KEYS if key in table} | dict(own)
-            sizes.append(_levels(merged, where))
-            caps.append(_cap(merged.get("cap", UNCAPPED), where))
-        return cls(tuple(sizes), tuple(caps), name)
+            own = _subtable(table, street, where)
+            _check_keys(own, (*_KEYS, *POSITIONS), street, where)
+            layers = [table, own]
+            caps.append(_cap(_merged(layers).get("cap", UNCAPPED), where))
+            by_player = []
+            for position in POSITIONS:
+                overrides = [_subtable(layer, position, where) for layer in layers]
+                for override in overrides:
+                    _check_keys(override, LEVELS, position, where)
+                by_player.append(_levels(_merged([table, overrides[0], own, overrides[1]]), where))
+            sizes.append(tuple(by_player))
+        return cls(tuple(sizes), tuple(caps), _threshold(table.get("all_in_threshold", 1.0), where), name)
 
     def for_rules(self, rules: GameRules) -> BetMenu:
         """The menu cut to the streets of a game."""
         if rules.rounds > len(self.sizes):
             raise InputError(f"a menu of {len(self.sizes)} streets", remedy=f"the game has {rules.rounds} rounds")
-        return BetMenu(self.sizes[: rules.rounds], self.caps[: rules.rounds], self.name)
+        return replace(self, sizes=self.sizes[: rules.rounds], caps=self.caps[: rules.rounds])
+
+
+def _check_keys(table: Mapping[str, Any], known: Sequence[str], what: str, where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise InputError(
+                f"unknown key {shown(str(key))} in {what}", where=where, remedy=f"known are {', '.join(known)}"
+            )
+
+
+def _subtable(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{key} is not a table", where=where, remedy=f"write [betting.{key}]")
+    return found
+
+
+def _merged(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sizes and cap of several tables, later ones first."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged |= {key: layer[key] for key in _KEYS if key in layer}
+    return merged
 
 
 def street_names(streets: int) -> tuple[str, ...]:
@@ -107,6 +124,14 @@ def _cap(value: Any, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= UNCAPPED:
         raise InputError(f"cap {shown(str(value))}", where=where, remedy="give the most bets a street, e.g. cap = 3")
     return value
+
+
+def _threshold(value: Any, where: str) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 1:
+        raise InputError(
+            f"all_in_threshold {shown(str(value))}", where=where, remedy="give a share of the stack, up to 1"
+        )
+    return float(value)
 
 
 def menu_names() -> list[str]:

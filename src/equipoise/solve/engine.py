@@ -13,7 +13,7 @@ import numpy as np
 from equipoise._jit import F64, I64
 from equipoise._simd import LANES
 from equipoise.games.rules import PLAYERS
-from equipoise.solve.program import BettingProgram, Stakes, compile_tree
+from equipoise.solve.program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
 from equipoise.solve.walk import (
     BEST,
     EVALUATE,
@@ -22,6 +22,7 @@ from equipoise.solve.walk import (
     Step,
     Tables,
     Workspace,
+    padded,
     walk,
     walk_boards,
     walk_down,
@@ -47,7 +48,10 @@ class Engine:
 
     @cached_property
     def program(self) -> BettingProgram:
-        return compile_tree(self.tree, self.stakes, self.locked)
+        boards = self.cards.arrays
+        widest = int(boards.counts[boards.street == self.tree.rules.rounds - 1].max(initial=1))
+        cache_rows = CACHE_BYTES // (widest * np.dtype(self.precision).itemsize)
+        return compile_tree(self.tree, self.stakes, self.locked, cache_rows)
 
     @cached_property
     def table_first(self) -> I64:
@@ -105,18 +109,23 @@ class Engine:
     def workspace(self) -> Workspace:
         """Memory for one thread."""
         boards, rounds = self.cards.arrays, self.tree.rules.rounds
-        most = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(rounds)]
+        most = [padded(int(boards.counts[boards.street == s].max(initial=0))) for s in range(rounds)]
         reach = np.array([rows * size for rows, size in zip(self.program.reach_rows, most, strict=True)], np.int64)
         value = np.array([rows * size for rows, size in zip(self.program.value_rows, most, strict=True)], np.int64)
         widest = max(most)
         return Workspace(
             reach=np.zeros(int(reach.sum()), self.precision),
-            value=np.zeros(int(value.sum()), self.precision),
+            value=np.zeros(int(value.sum()) + widest, self.precision),  # and a row to spare
             reach_base=np.cumsum(reach) - reach,
             value_base=np.cumsum(value) - value,
             lanes_in=np.zeros((widest + 1) * LANES, self.precision),
             lanes_out=np.zeros(widest * LANES, self.precision),
+            lanes_met=np.zeros(widest * LANES, self.precision),
             run=np.zeros(DECK * LANES, self.precision),
+            run_share=np.zeros(LANES, self.precision),
+            reach_at=np.zeros(LANES, np.int64),
+            value_at=np.zeros(LANES, np.int64),
+            factor=np.zeros(LANES, self.precision),
             spare=np.zeros(widest, self.precision),
             board=np.zeros(rounds, np.int32),
             cursor=np.zeros(rounds, np.int32),
@@ -198,7 +207,7 @@ class Engine:
         list(self._pool.map(work, range(self.threads)))
         street = self.cards.root_street
         base = int(main.value_base[street])
-        end = base + self.program.value_rows[street] * len(plan.root_value)
+        end = base + self.program.value_rows[street] * padded(len(plan.root_value))
         for space in self.workspaces[1:]:
             main.value[base:end] += space.value[base:end]
 

@@ -17,7 +17,7 @@ from equipoise._jit import F64, I8, I32, I64, U8
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
 
-CACHE_ROWS = 160  # of values and reach in a group of the last street: with 1,081 holes, 0.7 MB
+CACHE_BYTES = 700_000  # for the rows of a group of the last street
 
 
 class Program(NamedTuple):
@@ -78,9 +78,9 @@ class Stakes:
 
 
 def compile_tree(
-    tree: PublicTree, stakes: Stakes | None = None, locked: tuple[int, ...] = (), cache_rows: int = CACHE_ROWS
+    tree: PublicTree, stakes: Stakes | None = None, locked: tuple[int, ...] = (), cache_rows: int = 10**9
 ) -> BettingProgram:
-    """The program of a betting tree."""
+    """The program of a betting tree. A group of the last street has at most `cache_rows` rows, or one entry."""
     stakes = stakes or Stakes()
     order, groups, street_groups = _order(tree, cache_rows)
     place = np.full(len(tree), -1, np.int32)

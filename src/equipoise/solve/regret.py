@@ -20,13 +20,20 @@ def pass_reach(reach: F32, source: F32, average: F32, below: F32, keep: Float, u
     OUT: float[action, hole].
     """
     if source.shape[0] == 2:
-        _pass_two(reach, source, average, below, keep, update)
+        _pass_two(reach, source, below)
+    elif source.shape[0] == 3:
+        _pass_three(reach, source, below)
     else:
-        _pass_many(reach, source, average, below, keep, update)
+        _pass_many(reach, source, below)
+    if update:
+        for action in range(source.shape[0]):
+            kept, more = average[action], below[action]
+            for h in range(reach.size):
+                kept[h] = kept[h] * keep + more[h]
 
 
 @inlined
-def _pass_two(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+def _pass_two(reach: F32, source: F32, below: F32) -> None:
     zero, half = reach.dtype.type(0), reach.dtype.type(0.5)
     source0, source1, below0, below1 = source[0], source[1], below[0], below[1]
     for h in range(reach.size):
@@ -35,18 +42,28 @@ def _pass_two(reach: F32, source: F32, average: F32, below: F32, keep: Float, up
         share = a / total if total > zero else half
         below0[h] = reach[h] * share
         below1[h] = reach[h] - below0[h]
-    if update:
-        average0, average1 = average[0], average[1]
-        for h in range(reach.size):
-            average0[h] = average0[h] * keep + below0[h]
-            average1[h] = average1[h] * keep + below1[h]
 
 
 @inlined
-def _pass_many(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+def _pass_three(reach: F32, source: F32, below: F32) -> None:
+    zero, third = reach.dtype.type(0), reach.dtype.type(1 / 3)
+    source0, source1, source2 = source[0], source[1], source[2]
+    below0, below1, below2 = below[0], below[1], below[2]
+    for h in range(reach.size):
+        a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
+        total = a + b + c
+        played = total > zero
+        scale = reach[h] / total if played else reach[h] * third
+        below0[h] = scale * a if played else scale
+        below1[h] = scale * b if played else scale
+        below2[h] = scale * c if played else scale
+
+
+@inlined
+def _pass_many(reach: F32, source: F32, below: F32) -> None:
     zero, actions = reach.dtype.type(0), source.shape[0]
     uniform = reach.dtype.type(1) / reach.dtype.type(actions)
-    last = below[actions - 1]  # holds 1 / total until it is its own turn
+    last = below[actions - 1]  # holds the factor, negative where all play alike, until it is its own turn
     for h in range(reach.size):
         last[h] = zero
     for action in range(actions):
@@ -60,46 +77,63 @@ def _pass_many(reach: F32, source: F32, average: F32, below: F32, keep: Float, u
         for h in range(reach.size):
             factor = last[h]
             out[h] = factor * max(row[h], zero) if factor > zero else -factor
-        if update:
-            kept = average[action]
-            for h in range(reach.size):
-                kept[h] = kept[h] * keep + out[h]
 
 
 @inlined
-def mean_value(source: F32, values: F32, out: F32) -> None:
-    """What the walker's strategy is worth. IN: float[action, hole] x 2; OUT: float[hole]."""
-    zero, actions = out.dtype.type(0), source.shape[0]
-    if actions == 2:
-        half = out.dtype.type(0.5)
-        source0, source1, value0, value1 = source[0], source[1], values[0], values[1]
-        for h in range(out.size):
-            a, b = max(source0[h], zero), max(source1[h], zero)
-            total = a + b
-            share = a / total if total > zero else half
-            out[h] = value1[h] + share * (value0[h] - value1[h])
-        return
-    if actions == 3:
-        third = out.dtype.type(1 / 3)
-        source0, source1, source2 = source[0], source[1], source[2]
-        value0, value1, value2 = values[0], values[1], values[2]
-        for h in range(out.size):
-            a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
-            total = a + b + c
-            played = total > zero
-            scale = (out.dtype.type(1) / total) if played else third
-            a, b, c = (a if played else 1), (b if played else 1), (c if played else 1)
-            out[h] = scale * (a * value0[h] + b * value1[h] + c * value2[h])
-        return
-    uniform = out.dtype.type(1) / out.dtype.type(actions)
+def mean_value(source: F32, values: F32, out: F32, spare: F32) -> None:
+    """What the walker's strategy is worth. IN: float[action, hole] x 2; OUT: float[hole]; scratch: float[hole]."""
+    if source.shape[0] == 2:
+        _mean_two(source, values, out)
+    elif source.shape[0] == 3:
+        _mean_three(source, values, out)
+    else:
+        _mean_many(source, values, out, spare)
+
+
+@inlined
+def _mean_two(source: F32, values: F32, out: F32) -> None:
+    zero, half = out.dtype.type(0), out.dtype.type(0.5)
+    source0, source1, value0, value1 = source[0], source[1], values[0], values[1]
     for h in range(out.size):
-        total, worth, plain = zero, zero, zero
-        for action in range(actions):
-            chance = max(source[action, h], zero)
-            total += chance
-            worth += chance * values[action, h]
-            plain += values[action, h]
-        out[h] = worth / total if total > zero else plain * uniform
+        a, b = max(source0[h], zero), max(source1[h], zero)
+        total = a + b
+        share = a / total if total > zero else half
+        out[h] = value1[h] + share * (value0[h] - value1[h])
+
+
+@inlined
+def _mean_three(source: F32, values: F32, out: F32) -> None:
+    zero, one, third = out.dtype.type(0), out.dtype.type(1), out.dtype.type(1 / 3)
+    source0, source1, source2 = source[0], source[1], source[2]
+    value0, value1, value2 = values[0], values[1], values[2]
+    for h in range(out.size):
+        a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
+        total = a + b + c
+        played = total > zero
+        scale = one / total if played else third
+        a, b, c = (a if played else one), (b if played else one), (c if played else one)
+        out[h] = scale * (a * value0[h] + b * value1[h] + c * value2[h])
+
+
+@inlined
+def _mean_many(source: F32, values: F32, out: F32, spare: F32) -> None:
+    zero, actions = out.dtype.type(0), source.shape[0]
+    for h in range(out.size):
+        out[h] = zero
+        spare[h] = zero
+    for action in range(actions):
+        row, worth = source[action], values[action]
+        for h in range(out.size):
+            chance = max(row[h], zero)
+            spare[h] += chance
+            out[h] += chance * worth[h]
+    for h in range(out.size):
+        out[h] = out[h] / spare[h] if spare[h] > zero else zero
+    uniform = out.dtype.type(1) / out.dtype.type(actions)
+    for action in range(actions):
+        worth = values[action]
+        for h in range(out.size):
+            out[h] += zero if spare[h] > zero else uniform * worth[h]
 
 
 @inlined

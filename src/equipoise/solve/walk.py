@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I16, I32, I64, inlined, kernel, view
-from equipoise._simd import LANES, add_scaled, load, store, zeros
+from equipoise._jit import F32, F64, I16, I32, I64, U16, inlined, kernel, view
+from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.solve.program import Program
 from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict
 from equipoise.tree.public_cards import Boards
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """One thread's memory. Rows of a street start at its base, each as long as the board's list of holes."""
+    """One thread's memory. Rows of a street start at its base, each as long as the board's list, in whole tiles."""
 
     reach: F32
     value: F32
@@ -84,22 +84,33 @@ class Workspace(NamedTuple):
     value_base: I64  # [street]
     lanes_in: F32  # [hole + 1, lane]
     lanes_out: F32  # [hole, lane]
+    lanes_met: F32  # [hole, lane] where the house takes a share
     run: F32  # [card, lane]
+    run_share: F32  # [lane]
+    reach_at: I64  # [lane] where the rows of the lanes are
+    value_at: I64  # [lane]
+    factor: F32  # [lane]
     spare: F32  # [hole]
     board: I32  # [street] the board being walked
     cursor: I32  # [street] the next board below it
 
 
-@view
-def _row(flat: F32, base: Int, row: Int, size: Int) -> F32:
-    start = base + row * size
-    return flat[start : start + size]
+@inlined
+def padded(size: Int) -> Int:
+    """The length of a row in a workspace: whole tiles of sixteen."""
+    return (size + LANES - 1) // LANES * LANES
 
 
 @view
-def _rows(flat: F32, base: Int, row: Int, count: Int, size: Int) -> F32:
-    start = base + row * size
-    return flat[start : start + count * size].reshape((count, size))
+def _row(flat: F32, base: Int, row: Int, length: Int) -> F32:
+    start = base + row * length
+    return flat[start : start + length]
+
+
+@view
+def _rows(flat: F32, base: Int, row: Int, count: Int, length: Int) -> F32:
+    start = base + row * length
+    return flat[start : start + count * length].reshape((count, length))
 
 
 @kernel
@@ -108,15 +119,15 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
     program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
     walker = step.walker
     size = np.int64(boards.counts[board, 1 - walker])
-    base = work.reach_base[street]
+    base, length = work.reach_base[street], padded(size)
     rows = program.reach_row[walker]
     block = tables.first[board, 1 - walker]
     for place in range(program.group_first[group], program.group_first[group + 1]):
         if program.kind[place] != DECISION or program.player[place] == walker:
             continue
-        reach = _row(work.reach, base, rows[place], size)
+        reach = _row(work.reach, base, rows[place], length)[:size]
         child, count = program.first_child[place], np.int64(program.num_children[place])
-        below = _rows(work.reach, base, rows[child], count, size)
+        below = _rows(work.reach, base, rows[child], count, length)
         if tables.source.size == 0:
             for action in range(count):
                 chance = work.reach.dtype.type(tables.fixed[child + action])
@@ -134,15 +145,15 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
     program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
     walker = step.walker
     size = np.int64(boards.counts[board, walker])
-    base = work.value_base[street]
+    base, length = work.value_base[street], padded(size)
     start = program.group_first[group]
     block = tables.first[board, walker]
     for place in range(program.group_first[group + 1] - 1, start - 1, -1):
         if program.kind[place] != DECISION:
             continue
-        value = _row(work.value, base, place - start, size)
+        value = _row(work.value, base, place - start, length)[:size]
         count = np.int64(program.num_children[place])
-        values = _rows(work.value, base, program.first_child[place] - start, count, size)
+        values = _rows(work.value, base, program.first_child[place] - start, count, length)
         if program.player[place] != walker:
             _sum_rows(values, value)
         elif step.mode == BEST:
@@ -157,7 +168,7 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
         else:
             row = program.table_row[place]
             source = _rows(tables.source, block, row, count, size)
-            mean_value(source, values, value)
+            mean_value(source, values, value, work.spare)
             if step.mode == UPDATE and not program.locked[place]:
                 regret = _rows(tables.regret, block, row, count, size)
                 add_regret(values, value, step.positive, step.negative, regret)
@@ -181,76 +192,102 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
     """Values of a group's showdowns and folds, sixteen at a time."""
     program, boards, runouts = plan.program, plan.boards, plan.runouts
     walker, two_cards = plan.step.walker, plan.two_cards
-    mine_first, mine_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
+    my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
     their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
-    mine = Cards(boards.card1[mine_first : mine_first + mine_count], boards.card2[mine_first : mine_first + mine_count])
+    mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
     theirs = Cards(
         boards.card1[their_first : their_first + their_count], boards.card2[their_first : their_first + their_count]
     )
-    same = boards.same[mine_first : mine_first + mine_count]
-    start, base = program.group_first[group], work.value_base[street]
-    places = program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]
-    for at in range(0, places.size, LANES):
-        batch = places[at : at + LANES]
-        gather_lanes(batch, their_count, program.reach_row[walker], work.reach, work.reach_base[street], work.lanes_in)
+    same = boards.same[my_first : my_first + my_count]
+    showdowns = program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]
+    for at in range(0, showdowns.size, LANES):
+        batch = showdowns[at : at + LANES]
+        factor = 1.0 if last else runouts.scale[board]
+        address_lanes(batch, group, street, their_count, my_count, program.win[walker], factor, plan, work)
+        gather_lanes(their_count, work)
         if last:
             first = boards.group_first[board]
             groups = boards.groups[first : first + boards.num_groups[board] + 1]
             showdown_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, groups, walker, two_cards)
-            factor = 1.0
         else:
             first = runouts.first[board, walker]
-            matrix = runouts.matrix[first : first + mine_count * their_count].reshape((mine_count, their_count))
+            matrix = runouts.matrix[first : first + my_count * their_count].reshape((my_count, their_count))
             runout_lanes(work.lanes_in, work.lanes_out, matrix)
-            factor = runouts.scale[board]
-        scatter_lanes(batch, mine_count, program.win[walker], factor, start, False, work.lanes_out, work.value, base)
         if program.meet[walker, batch[0]] != 0.0:  # the house takes a share
-            meeting_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, same, two_cards)
-            scatter_lanes(batch, mine_count, program.meet[walker], 1.0, start, True, work.lanes_out, work.value, base)
-    places = program.folds[program.group_folds[group] : program.group_folds[group + 1]]
-    for at in range(0, places.size, LANES):
-        batch = places[at : at + LANES]
-        gather_lanes(batch, their_count, program.reach_row[walker], work.reach, work.reach_base[street], work.lanes_in)
+            take_rake(
+                batch, my_count, program.win[walker], program.meet[walker], factor, mine, theirs, same, two_cards, work
+            )
+        scatter_lanes(my_count, work)
+    folds = program.folds[program.group_folds[group] : program.group_folds[group + 1]]
+    for at in range(0, folds.size, LANES):
+        batch = folds[at : at + LANES]
+        address_lanes(batch, group, street, their_count, my_count, program.meet[walker], 1.0, plan, work)
+        gather_lanes(their_count, work)
         meeting_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, same, two_cards)
-        scatter_lanes(batch, mine_count, program.meet[walker], 1.0, start, False, work.lanes_out, work.value, base)
+        scatter_lanes(my_count, work)
 
 
-@kernel
-def gather_lanes(batch: I32, size: Int, rows: I32, reach: F32, base: Int, lanes: F32) -> None:
-    """Bring the reach rows of up to sixteen places side by side: float[hole, lane], a zero row last."""
-    for start in range(0, size, LANES):  # tiles of 16 x 16 stay in the first cache
-        stop = min(start + LANES, size)
-        for lane in range(batch.size):
-            row = _row(reach, base, rows[batch[lane]], size)
-            for h in range(start, stop):
-                lanes[h * LANES + lane] = row[h]
-    store(lanes, size, zeros(lanes))
-
-
-@kernel
-def scatter_lanes(
+@inlined
+def address_lanes(
     batch: I32,
-    size: Int,
+    group: Int,
+    street: Int,
+    their_count: Int,
+    my_count: Int,
     factors: F64,
     factor: Float,
-    group_start: Int,
-    adding: bool,
-    lanes: F32,
-    value: F32,
-    base: Int,
+    plan: Plan,
+    work: Workspace,
 ) -> None:
-    """Put the lanes, each times its place's factor, into the value rows of the places."""
+    """Where the rows of up to sixteen places are, and what they are multiplied by; lanes to spare use a row to spare."""
+    rows = plan.program.reach_row[plan.step.walker]
+    reach_length, value_length = padded(their_count), padded(my_count)
+    for lane in range(LANES):
+        place = batch[min(lane, batch.size - 1)]
+        work.reach_at[lane] = work.reach_base[street] + rows[place] * reach_length
+        work.value_at[lane] = work.value_base[street] + (place - plan.program.group_first[group]) * value_length
+        work.factor[lane] = factors[place] * factor
+        if lane >= batch.size:
+            work.value_at[lane] = work.value.size - value_length
+
+
+@kernel
+def gather_lanes(size: Int, work: Workspace) -> None:
+    """Bring sixteen reach rows side by side: float[hole, lane], a zero row last."""
     for start in range(0, size, LANES):
-        stop = min(start + LANES, size)
-        for lane in range(batch.size):
-            row = _row(value, base, batch[lane] - group_start, size)
-            times = value.dtype.type(factors[batch[lane]] * factor)
-            if adding:
-                for h in range(start, stop):
-                    row[h] += times * lanes[h * LANES + lane]
-            else:
-                for h in range(start, stop):
-                    row[h] = times * lanes[h * LANES + lane]
+        gather_tile(work.reach, work.reach_at, start, work.lanes_in)
+    store(work.lanes_in, size, zeros(work.lanes_in))
+
+
+@kernel
+def scatter_lanes(size: Int, work: Workspace) -> None:
+    """Put the lanes, each times its factor, into sixteen value rows."""
+    for start in range(0, size, LANES):
+        scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
+
+
+@inlined
+def take_rake(
+    batch: I32,
+    size: Int,
+    win: F64,
+    meet: F64,
+    factor: Float,
+    mine: Cards,
+    theirs: Cards,
+    same: U16,
+    two_cards: bool,
+    work: Workspace,
+) -> None:
+    """Mix what is met into win minus lose, so that one factor a lane serves both."""
+    share = work.run_share
+    for lane in range(LANES):
+        place = batch[min(lane, batch.size - 1)]
+        share[lane] = meet[place] / (win[place] * factor)
+    meeting_lanes(work.lanes_in, work.lanes_met, work.run, mine, theirs, same, two_cards)
+    for i in range(size):
+        for lane in range(LANES):
+            work.lanes_out[i * LANES + lane] += share[lane] * work.lanes_met[i * LANES + lane]
 
 
 @kernel
@@ -275,13 +312,13 @@ def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspac
     rows = program.reach_row[step.walker]
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        reach = _row(work.reach, base, rows[program.entries[entry]], size)
+        reach = _row(work.reach, base, rows[program.entries[entry]], padded(size))
         if program.entry_deal[entry] == _ROOT:
             for h in range(size):
                 reach[h] = plan.root_reach[h]
         else:
-            parent_size = np.int64(boards.counts[boards.parent[board], opponent])
-            source = _row(above.reach, above.reach_base[int(street) - 1], rows[program.entry_deal[entry]], parent_size)
+            length = padded(boards.counts[boards.parent[board], opponent])
+            source = _row(above.reach, above.reach_base[int(street) - 1], rows[program.entry_deal[entry]], length)
             for h in range(size):
                 reach[h] = source[before[h]]
 
@@ -296,15 +333,15 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace,
     base = work.value_base[street]
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        value = _row(work.value, base, program.entries[entry] - program.group_first[group], size)
+        value = _row(work.value, base, program.entries[entry] - program.group_first[group], padded(size))
         if program.entry_deal[entry] == _ROOT:
             for h in range(size):
                 plan.root_value[h] = value[h]
         else:
-            parent_size = np.int64(boards.counts[boards.parent[board], walker])
+            length = padded(boards.counts[boards.parent[board], walker])
             parent_group = program.street_groups[street - 1]
             row = program.entry_deal[entry] - program.group_first[parent_group]
-            target = _row(above.value, above.value_base[int(street) - 1], row, parent_size)
+            target = _row(above.value, above.value_base[int(street) - 1], row, length)
             times = work.value.dtype.type(plan.weights[board])
             for h in range(size):
                 target[before[h]] += times * value[h]
@@ -317,7 +354,7 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     group = program.street_groups[street]
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
         row = place - program.group_first[group]
-        value = _row(work.value, work.value_base[street], row, size)
+        value = _row(work.value, work.value_base[street], row, padded(size))
         for h in range(size):
             value[h] = 0
 
@@ -340,7 +377,7 @@ def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None
         times[orbit[h]] += 1
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
         row = place - program.group_first[group]
-        value = _row(work.value, work.value_base[street], row, size)
+        value = _row(work.value, work.value_base[street], row, padded(size))
         for h in range(size):
             total[h] = 0
         for h in range(size):

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F64, I8, I32, I64, U8, inlined, kernel
 from equipoise.abstraction.bet_menu import ALL_IN, LEVELS, MIN, BetMenu
-from equipoise.games.rules import GameRules
+from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
 
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
@@ -40,9 +40,11 @@ class _Plan(NamedTuple):
     first: I32  # [street]
     raise_size: I32  # [street]
     max_raises: I32  # [street] the smaller of the rules' and the menu's cap
-    size_first: I32  # [street, level]
-    size_count: I32  # [street, level]
+    size_first: I32  # [street, player, level]
+    size_count: I32  # [street, player, level]
     fraction: F64  # [size] of the pot; 0 for min, infinite for all-in
+    dead: int  # chips in the pot beyond the players'
+    threshold: float  # a raise to a total of at least this is all-in
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,28 +117,39 @@ class PublicTree:
         raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
 
 
-def build_tree(rules: GameRules, menu: BetMenu | None = None) -> PublicTree:
+@dataclass(frozen=True)
+class Root:
+    """Where a tree starts in the middle of a hand: a street, the chips of each player, and chips that are neither's."""
+
+    street: int
+    chips: int
+    dead: int = 0
+
+
+def build_tree(rules: GameRules, menu: BetMenu | None = None, root: Root | None = None) -> PublicTree:
     """The betting tree of a game; a no-limit game needs a menu."""
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
-    plan = _plan(rules, menu.for_rules(rules) if menu and not rules.limit else None)
-    growth = _Growth(rules)
+    plan = _plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
+    growth = _Growth(rules, root)
     while growth.level_size:
         growth.grow(plan)
     return growth.tree(rules, None if rules.limit else menu)
 
 
-def _plan(rules: GameRules, menu: BetMenu | None) -> _Plan:
+def _plan(rules: GameRules, menu: BetMenu | None, root: Root | None) -> _Plan:
     fractions: list[float] = []
-    first = np.zeros((rules.rounds, len(LEVELS)), np.int32)
-    count = np.zeros((rules.rounds, len(LEVELS)), np.int32)
-    for street, levels in enumerate(menu.sizes if menu else ()):
-        for level, sizes in enumerate(levels):
-            first[street, level], count[street, level] = len(fractions), len(sizes)
-            fractions.extend({ALL_IN: np.inf, MIN: 0.0}[size] if isinstance(size, str) else size for size in sizes)
+    first = np.zeros((rules.rounds, PLAYERS, len(LEVELS)), np.int32)
+    count = np.zeros((rules.rounds, PLAYERS, len(LEVELS)), np.int32)
+    for street, players in enumerate(menu.sizes if menu else ()):
+        for player, levels in enumerate(players):
+            for level, sizes in enumerate(levels):
+                first[street, player, level], count[street, player, level] = len(fractions), len(sizes)
+                fractions.extend({ALL_IN: np.inf, MIN: 0.0}[size] if isinstance(size, str) else size for size in sizes)
+    stack, chips = min(rules.stacks), root.chips if root else 0
     return _Plan(
         limit=rules.limit,
-        stack=min(rules.stacks),
+        stack=stack,
         big_blind=rules.big_blind,
         last_street=rules.rounds - 1,
         first=np.array(rules.first, np.int32),
@@ -145,21 +158,23 @@ def _plan(rules: GameRules, menu: BetMenu | None) -> _Plan:
         size_first=first,
         size_count=count,
         fraction=np.array([*fractions, 0.0]),
+        dead=root.dead if root else 0,
+        threshold=chips + (menu.all_in_threshold if menu else 1.0) * (stack - chips),
     )
 
 
 class _Growth:
     """A tree being grown level by level: finished levels, and the level whose children come next."""
 
-    def __init__(self, rules: GameRules) -> None:
-        root = np.zeros((1, _COLUMNS), np.int32)
-        root[0] = [DECISION, rules.first[0], *rules.blinds, 0, 2, 2 * rules.big_blind]
-        self.level = root
+    def __init__(self, rules: GameRules, root: Root | None) -> None:
+        self.street = root.street if root else 0
+        spent = (root.chips, root.chips) if root else rules.blinds
+        least = root.chips + rules.big_blind if root else 2 * rules.big_blind
+        self.level = np.array([[DECISION, rules.first[self.street], *spent, 0, 2, least]], np.int32)
         self.level_action = np.zeros(1, np.int32)
         self.level_parent = np.full(1, -1, np.int32)
-        self.street = 0
         self.nodes = 0
-        self.street_first = [0]
+        self.street_first = [0] * (self.street + 1)
         self.parts: list[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]] = []
         self.deals: list[tuple[I32, I32]] = []  # of this street: node numbers and their states
 
@@ -245,12 +260,14 @@ def _list_actions(node: I32, street: int, plan: _Plan, actions: I32) -> int:
     level = min(node[_RAISES], _LAST_LEVEL)
     least = min(node[_MIN_RAISE], plan.stack)
     raises = count
-    for i in range(plan.size_count[street, level]):
-        fraction = plan.fraction[plan.size_first[street, level] + i]
-        wanted = most + np.floor(fraction * 2.0 * most + 0.5)  # a float: a huge fraction must not wrap around
+    for i in range(plan.size_count[street, player, level]):
+        fraction = plan.fraction[plan.size_first[street, player, level] + i]
+        wanted = most + np.floor(
+            fraction * (2.0 * most + plan.dead) + 0.5
+        )  # a float: a huge fraction must not wrap around
         if fraction == 0.0:
             total = least
-        elif wanted >= plan.stack:
+        elif wanted >= plan.threshold:
             total = plan.stack
         else:
             total = np.int32(wanted)

@@ -44,22 +44,24 @@ def _showdown_two(
 ) -> None:
     for card in range(DECK):
         store(run, card, zeros(run))
+    for i in range(groups[groups.shape[0] - 1, me]):
+        store(out, i, zeros(out))
     total = zeros(run)
+    behind = 0  # what a group's end is, the next group's start is: both are visited at once
     for group in range(groups.shape[0] - 1):
-        first, last = groups[group, me], groups[group + 1, me]
-        for i in range(first, last):
-            store(out, i, subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i])))
+        for i in range(behind, groups[group + 1, me]):
+            upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
+            store(out, i, add(load(out, i), upto))
+        behind = groups[group, me]
         for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
             here, a, b = load(reach, j), theirs1[j], theirs2[j]
             total = add(total, here)
             store(run, a, add(load(run, a), here))
             store(run, b, add(load(run, b), here))
-        for i in range(first, last):
-            upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-            store(out, i, add(load(out, i), upto))
     for i in range(groups[groups.shape[0] - 1, me]):
         everything = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-        store(out, i, subtract(load(out, i), everything))
+        if i < behind:
+            store(out, i, subtract(load(out, i), everything))  # the last group's end is the end of all
 
 
 @kernel
