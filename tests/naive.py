@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.cards.deck import FULL_DECK, Deck
+from equipoise.tree.public_tree import DEAL, DECISION, PublicTree
 
+Cards: TypeAlias = tuple[int, ...]
 Strength: TypeAlias = tuple[int | tuple[int, ...], ...]  # compares as the hands do
 
 PATTERNS = [(1, 1, 1, 1, 1), (2, 1, 1, 1), (2, 2, 1), (3, 1, 1), "straight", "flush", (3, 2), (4, 1), "straight flush"]
@@ -82,3 +84,83 @@ def random_hands(seed: int, count: int, cards: int, deck: Deck = FULL_DECK) -> n
         ordered = np.sort(drawn, axis=1)
         hands = np.concatenate([hands, drawn[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]])
     return hands[:count]
+
+
+def win_minus_lose(
+    mine: Sequence[Cards], theirs: Sequence[Cards], strength: Callable[[Cards], object]
+) -> npt.NDArray[np.int64]:
+    """[my hole, their hole] 1 where mine wins, -1 where it loses, 0 for a tie and for two that share a card."""
+    values = np.zeros((len(mine), len(theirs)), np.int64)
+    for (i, a), (j, b) in itertools.product(enumerate(mine), enumerate(theirs)):
+        if not set(a) & set(b):
+            first, second = strength(a), strength(b)
+            values[i, j] = (first > second) - (first < second)  # type: ignore[operator]
+    return values
+
+
+def can_meet(mine: Sequence[Cards], theirs: Sequence[Cards]) -> npt.NDArray[np.int64]:
+    """[my hole, their hole] 1 where the two share no card."""
+    return np.array([[not set(a) & set(b) for b in theirs] for a in mine], np.int64).reshape(len(mine), len(theirs))
+
+
+class Deal(NamedTuple):
+    """All cards of a hand, and the chance of it: of the cards, and of the opponent's actions so far."""
+
+    mine: Cards
+    theirs: Cards
+    board: Cards
+    chance: float
+
+
+Strategy: TypeAlias = Callable[[int, Cards, Cards], Sequence[float]]  # node, hole, board -> [action]
+Payoff: TypeAlias = Callable[[int, Deal], float]  # at a terminal node
+
+
+def deals_of(walker: int, ranges: Sequence[dict[Cards, float]], runouts: Sequence[Cards]) -> dict[Cards, list[Deal]]:
+    """Every deal by the walker's hole. Their chances sum to one."""
+    deals = defaultdict(list)
+    for (mine, my_weight), (theirs, their_weight) in itertools.product(
+        ranges[walker].items(), ranges[1 - walker].items()
+    ):
+        for board in runouts:
+            if len({*mine, *theirs, *board}) == len(mine) + len(theirs) + len(board):
+                deals[mine].append(Deal(mine, theirs, board, my_weight * their_weight))
+    total = sum(deal.chance for same in deals.values() for deal in same)
+    return {mine: [deal._replace(chance=deal.chance / total) for deal in same] for mine, same in deals.items()}
+
+
+def walker_value(
+    tree: PublicTree,
+    walker: int,
+    deals: dict[Cards, list[Deal]],
+    strategy: Strategy,
+    payoff: Payoff,
+    best: bool = False,
+) -> float:
+    """What the walker wins a hand when both play the strategy, or (`best`) against it with a best response."""
+    return sum(_walked(tree, 0, walker, same, strategy, payoff, best) for same in deals.values())
+
+
+def _walked(
+    tree: PublicTree, node: int, walker: int, deals: list[Deal], strategy: Strategy, payoff: Payoff, best: bool
+) -> float:
+    """The walker's value at a node, summed over all deals that look the same to it."""
+    children = tree.children(node)
+    street = int(tree.street[node])
+    if tree.kind[node] == DEAL:
+        seen = defaultdict(list)
+        for deal in deals:
+            seen[deal.board[: tree.rules.board_size(street + 1)]].append(deal)
+        return sum(_walked(tree, children[0], walker, same, strategy, payoff, best) for same in seen.values())
+    if tree.kind[node] != DECISION:
+        return sum(deal.chance * payoff(node, deal) for deal in deals)
+    board = deals[0].board[: tree.rules.board_size(street)]
+    if tree.player[node] == walker:
+        values = [_walked(tree, child, walker, deals, strategy, payoff, best) for child in children]
+        chances = strategy(node, deals[0].mine, board)
+        return max(values) if best else sum(p * v for p, v in zip(chances, values, strict=True))
+    total = 0.0
+    for action, child in enumerate(children):
+        below = [deal._replace(chance=deal.chance * strategy(node, deal.theirs, board)[action]) for deal in deals]
+        total += _walked(tree, child, walker, below, strategy, payoff, best)
+    return total

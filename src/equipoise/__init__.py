@@ -10,6 +10,7 @@ first used, so that `import equipoise` is instant.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from equipoise.games.rules import GameRules as GameRules
     from equipoise.games.state import BettingState as BettingState
     from equipoise.games.state import Deal as Deal
+    from equipoise.solve.solution import Solution as Solution
+    from equipoise.solve.solving import solve as solve
+    from equipoise.solve.spot import Spot as Spot
+    from equipoise.solve.spot import read_spot as read_spot
     from equipoise.tree.infosets import SlotLayout as SlotLayout
     from equipoise.tree.public_tree import PublicTree as PublicTree
     from equipoise.tree.public_tree import build_tree as build_tree
@@ -51,6 +56,10 @@ _HOME = {
     "GameRules": "games.rules",
     "BettingState": "games.state",
     "Deal": "games.state",
+    "Solution": "solve.solution",
+    "solve": "solve.solving",
+    "Spot": "solve.spot",
+    "read_spot": "solve.spot",
     "SlotLayout": "tree.infosets",
     "PublicTree": "tree.public_tree",
     "build_tree": "tree.public_tree",
@@ -64,7 +73,8 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
-    return getattr(import_module(f"equipoise.{_HOME[name]}"), name)
+    found = getattr(import_module(f"equipoise.{_HOME[name]}"), name)
+    return sys.modules["equipoise.solve"] if name == "solve" else found  # importing it has bound the package
 
 
 def __dir__() -> list[str]:

@@ -46,7 +46,9 @@ def inlined(function: Function) -> Function:
 
 
 def view(function: Function) -> Function:
-    """A function that returns a part of an array: written out in its caller, as compiled code cannot return one."""
+    """A function written out in its caller before compilation: one that returns part of an array, which compiled code
+    cannot do here, or one that takes so many arrays that passing them would take longer to compile than itself.
+    """
     return _compile(function, inline="always")
 
 

@@ -104,6 +104,60 @@ def equity(
         console.print_hole_equities(result, ranges)
 
 
+@app.command(
+    epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"'
+)
+def solve(
+    what: Annotated[
+        list[str], typer.Argument(metavar="SPOT | show FILE", help="A spot's TOML file or a small game; or a solution.")
+    ],
+    out: Annotated[str, typer.Option(help="Where to save the solution; default: the spot's name.solution.")] = "",
+    target: Annotated[
+        float | None, typer.Option(min=0, help="Exploitability in percent of the pot (big blind).")
+    ] = None,
+    iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100_000,
+    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    line: Annotated[str, typer.Option(help='show: a line of betting, e.g. "check, bet 100".')] = "",
+    board: Annotated[str, typer.Option(help="show: the cards dealt since the spot's board.")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand's strategy, EV and equity.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Solve a postflop spot or a small game; or look into a solution."""
+    console = _console()
+    if what[0] == "show":
+        import equipoise
+
+        view = equipoise.Solution.load(_the_one(what[1:], "show needs one file")).strategy(line, board)
+        if as_json:
+            _print_json(view.as_json())
+        else:
+            console.print_node(view, by_hand=by_hand)
+        return
+    name = _the_one(what, "solve one thing at a time")
+    from equipoise.solve.problem import read_problem
+
+    problem = read_problem(name)
+    import equipoise
+
+    with console.solve_progress(problem, quiet=as_json) as on_look:
+        solution = equipoise.solve(
+            problem, target=target, iterations=iterations, variant=variant, threads=threads, on_look=on_look
+        )
+    saved = out or f"{problem.name}.solution"
+    solution.save(saved)
+    if as_json:
+        _print_json({**solution.as_json(by_hand=by_hand), "file": saved})
+    else:
+        console.print_solution(solution, saved, by_hand=by_hand)
+
+
+def _the_one(names: list[str], complaint: str) -> str:
+    if len(names) != 1:
+        raise InputError(complaint, remedy="see equipoise solve --help")
+    return names[0]
+
+
 @app.command(epilog="Example: equipoise bench cards")
 def bench(
     name: Annotated[str | None, typer.Argument(help="A group of benchmarks; without it, all.")] = None,

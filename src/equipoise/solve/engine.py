@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,23 @@ class Engine:
     tree: PublicTree
     cards: PublicCards
     stakes: Stakes = Stakes()  # noqa: RUF009
-    locked: tuple[int, ...] = ()
+    locked: tuple[tuple[int, int], ...] = ()  # (node, board) whose strategy is fixed; board -1: all
     precision: type = np.float32
     threads: int = 1
+    cache_bytes: int = CACHE_BYTES
 
     @cached_property
     def program(self) -> BettingProgram:
         boards = self.cards.arrays
         widest = int(boards.counts[boards.street == self.tree.rules.rounds - 1].max(initial=1))
-        cache_rows = CACHE_BYTES // (widest * np.dtype(self.precision).itemsize)
+        cache_rows = self.cache_bytes // (widest * np.dtype(self.precision).itemsize)
         return compile_tree(self.tree, self.stakes, self.locked, cache_rows)
+
+    def on(self, cards: PublicCards) -> Engine:
+        """The same game on other boards whose lists are as long: the betting program is shared."""
+        engine = replace(self, cards=cards)
+        vars(engine)["program"] = self.program
+        return engine
 
     @cached_property
     def table_first(self) -> I64:
@@ -92,16 +100,15 @@ class Engine:
         last = self.tree.rules.rounds - 1
         for board in np.flatnonzero(np.isin(boards.street, streets) & (boards.street < last)):
             matrix = all_in_matrix(self.cards, int(board))
-            scale[board] = 1 / self._runouts_of_a_pair(int(board))
+            scale[board] = 1 / self.runouts_of_a_pair(int(board))
             for player, mine in enumerate((matrix, -matrix.T)):
                 first[board, player] = length
                 parts.append(mine.ravel())
                 length += mine.size
         return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
 
-    def _runouts_of_a_pair(self, board: int) -> int:
-        from math import comb
-
+    def runouts_of_a_pair(self, board: int) -> int:
+        """How many ways a board can be completed when two holes are known."""
         rules = self.tree.rules
         on_board = len(self.cards.cards[board])
         return comb(rules.deck.size - on_board - PLAYERS * rules.hole_cards, sum(rules.board_cards) - on_board)
@@ -219,6 +226,13 @@ class Engine:
     def best_responses(self, tables: Tables) -> tuple[float, float]:
         """What each player wins with a best response to the tables, in chips a hand."""
         return self.evaluate(0, tables, BEST), self.evaluate(1, tables, BEST)
+
+    def exploitability(self, tables: Tables) -> float:
+        """The average of what both players gain by best responses: of their values, less what the house takes."""
+        gain = sum(self.best_responses(tables))
+        if self.stakes.rake:
+            gain -= self.evaluate(0, tables) + self.evaluate(1, tables)
+        return gain / 2
 
     @cached_property
     def meetings(self) -> float:

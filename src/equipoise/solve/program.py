@@ -29,7 +29,7 @@ class Program(NamedTuple):
     first_child: I32  # [place] place of the first child; at a DEAL, of the entry on the next street
     num_children: U8  # [place]
     table_row: I32  # [place] a decision's first row in its player's table of the street
-    locked: U8  # [place] its strategy is fixed: regrets are not touched
+    locked: I32  # [place] its strategy is fixed: 0 nowhere, -1 on all boards, else on board number this - 1
     reach_row: I32  # [walker, place] within the group
     win: F64  # [walker, place] what win minus lose is multiplied by, at a showdown
     meet: F64  # [walker, place] what the reach met is multiplied by, at a terminal
@@ -78,7 +78,7 @@ class Stakes:
 
 
 def compile_tree(
-    tree: PublicTree, stakes: Stakes | None = None, locked: tuple[int, ...] = (), cache_rows: int = 10**9
+    tree: PublicTree, stakes: Stakes | None = None, locked: tuple[tuple[int, int], ...] = (), cache_rows: int = 10**9
 ) -> BettingProgram:
     """The program of a betting tree. A group of the last street has at most `cache_rows` rows, or one entry."""
     stakes = stakes or Stakes()
@@ -109,7 +109,7 @@ def compile_tree(
         first_child=np.where(tree.first_child[order] >= 0, place[tree.first_child[order]], -1).astype(np.int32),
         num_children=tree.num_children[order],
         table_row=row[order],
-        locked=np.isin(order, locked).astype(np.uint8),
+        locked=_locks(place, locked),
         reach_row=reach_row,
         win=win,
         meet=meet,
@@ -125,6 +125,13 @@ def compile_tree(
         value_rows.append(max((int(groups[g + 1] - groups[g]) for g in here), default=0))
         reach_rows.append(max((int(reach_row[:, groups[g] : groups[g + 1]].max()) + 1 for g in here), default=0))
     return BettingProgram(tree, arrays, tuple(reach_rows), tuple(value_rows))
+
+
+def _locks(place: I32, locked: tuple[tuple[int, int], ...]) -> I32:
+    found = np.zeros(int(place.max()) + 1, np.int32)
+    for node, board in locked:
+        found[place[node]] = board + 1 if board >= 0 else -1
+    return found
 
 
 def _order(tree: PublicTree, cache_rows: int) -> tuple[I64, I64, I64]:

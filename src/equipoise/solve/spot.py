@@ -1,4 +1,4 @@
-"""A postflop spot: two ranges, a board, a pot and stacks, and the bets to consider; read from TOML, checked, made walkable.
+"""A postflop spot: two ranges, a board, a pot and stacks, and the bets to consider; read from TOML and checked.
 
 Chips are whole numbers. The pot is in the middle when the spot starts, half of it counted as each player's, so that
 what a player wins is measured from half the pot; `oop` acts first on every street. A node lock fixes the strategy at a
@@ -24,7 +24,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solve.program import Stakes
 from equipoise.tree.public_cards import PublicCards, deal_boards
-from equipoise.tree.public_tree import PublicTree, Root, build_tree
+from equipoise.tree.public_tree import MOST_NODES, PublicTree, Root, build_tree
 
 MOST_CHIPS = 10**8
 _KEYS = ("board", "pot", "stack", "target", "ranges", "betting", "rake", "lock")
@@ -54,6 +54,7 @@ class Spot:
     rake_cap: float = np.inf
     locks: tuple[Lock, ...] = ()
     text: str = field(default="", compare=False, repr=False)  # the TOML it was read from
+    name: str = field(default="spot", compare=False)
 
     def __post_init__(self) -> None:
         FULL_DECK.check_distinct(self.board)
@@ -82,9 +83,9 @@ class Spot:
     def stakes(self) -> Stakes:
         return Stakes(self.pot % 2, self.rake, self.rake_cap)
 
-    def tree(self) -> PublicTree:
+    def tree(self, most_nodes: int = MOST_NODES) -> PublicTree:
         """The betting from here on."""
-        return build_tree(self.rules, self.menu, Root(self.street, self.pot // 2, self.pot % 2))
+        return build_tree(self.rules, self.menu, Root(self.street, self.pot // 2, self.pot % 2), most_nodes)
 
     def boards(self, *, isomorphism: bool = True) -> PublicCards:
         """This board and all that may follow."""
@@ -113,7 +114,7 @@ def load_spot(path: str | Path) -> Spot:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise InputError(f"no spot {shown(str(path))} ({reason})", remedy="give a TOML file") from None
-    return read_spot(text, str(path))
+    return replace(read_spot(text, str(path)), name=Path(path).stem)
 
 
 def _from_table(table: Mapping[str, Any], text: str, where: str) -> Spot:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._jit import F64, kernel, view
+from equipoise._jit import F32, F64, I64, kernel, view
 from equipoise.solve.engine import Engine
+from equipoise.solve.program import Program
 from equipoise.solve.schedule import schedule
 from equipoise.solve.walk import UPDATE, Plan, Step, Tables, Workspace, walk
+from equipoise.tree.public_cards import Boards
 
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
@@ -72,10 +74,18 @@ class VectorCFR:
         positive, negative, keep = (np.float32(weight) for weight in weights)
         return Step(walker, UPDATE, True, self.predicted is not None, positive, negative, keep)
 
+    def fill_gaps(self) -> None:
+        """Where a player never comes by its own play, the average says nothing: put the current strategy there.
+
+        It changes no value of the average strategy; but what a hand could have got by another action is then worth what
+        sensible play makes of it.
+        """
+        engine = self.engine
+        fill_unreached(engine.program.arrays, engine.cards.arrays, engine.table_first, self.current, self.average)
+
     def exploitability(self) -> float:
         """The average of both players' best-response values against the average strategy, in chips a hand."""
-        first, second = self.engine.best_responses(self.engine.tables(self.average))
-        return (first + second) / 2
+        return self.engine.exploitability(self.engine.tables(self.average))
 
 
 @kernel
@@ -95,3 +105,25 @@ def _with_weights(plan: Plan, weights: F64) -> Plan:
         plan.program, plan.boards, plan.runouts, plan.tables, step, plan.weights, plan.two_cards, plan.root_reach,
         plan.root_value,
     )  # fmt: skip
+
+
+@kernel
+def fill_unreached(program: Program, boards: Boards, first: I64, current: F32, average: F32) -> None:
+    """Copy positive regrets where the average is zero. IN: int64[board, player], flat table; IN OUT: flat table."""
+    for board in range(boards.street.size):
+        street = boards.street[board]
+        start, stop = program.street_groups[street], program.street_groups[street + 1]
+        for place in range(program.group_first[start], program.group_first[stop]):
+            if program.table_row[place] < 0:
+                continue
+            player = program.player[place]
+            size = np.int64(boards.counts[board, player])
+            block = first[board, player] + program.table_row[place] * size
+            for hole in range(block, block + size):
+                end = hole + program.num_children[place] * size
+                total = current.dtype.type(0)
+                for slot in range(hole, end, size):
+                    total += average[slot]
+                if total == 0:
+                    for slot in range(hole, end, size):
+                        average[slot] = max(current[slot], current.dtype.type(0))

@@ -169,7 +169,8 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
             row = program.table_row[place]
             source = _rows(tables.source, block, row, count, size)
             mean_value(source, values, value, work.spare)
-            if step.mode == UPDATE and not program.locked[place]:
+            locked = program.locked[place] == -1 or program.locked[place] == board + 1
+            if step.mode == UPDATE and not locked:
                 regret = _rows(tables.regret, block, row, count, size)
                 add_regret(values, value, step.positive, step.negative, regret)
                 if step.predictive:
@@ -227,7 +228,7 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
         scatter_lanes(my_count, work)
 
 
-@inlined
+@view
 def address_lanes(
     batch: I32,
     group: Int,
@@ -239,7 +240,7 @@ def address_lanes(
     plan: Plan,
     work: Workspace,
 ) -> None:
-    """Where the rows of up to sixteen places are, and what they are multiplied by; lanes to spare use a row to spare."""
+    """Where the rows of up to sixteen places are, and what they are multiplied by; spare lanes use a spare row."""
     rows = plan.program.reach_row[plan.step.walker]
     reach_length, value_length = padded(their_count), padded(my_count)
     for lane in range(LANES):
@@ -266,7 +267,7 @@ def scatter_lanes(size: Int, work: Workspace) -> None:
         scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
 
 
-@inlined
+@view
 def take_rake(
     batch: I32,
     size: Int,
@@ -301,7 +302,7 @@ def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
         store(out, i, total)
 
 
-@inlined
+@view
 def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     """The reach of a group's entries, from the DEAL rows of the street before; at the root, the ranges."""
     program, boards, step = plan.program, plan.boards, plan.step
@@ -323,7 +324,7 @@ def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspac
                 reach[h] = source[before[h]]
 
 
-@inlined
+@view
 def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     """Add the values of a group's entries, times the board's weight, to the DEAL rows of the street before."""
     program, boards = plan.program, plan.boards
@@ -347,7 +348,7 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace,
                 target[before[h]] += times * value[h]
 
 
-@inlined
+@view
 def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     """Set the DEAL rows of a street to zero, before the boards below add to them."""
     program, size = plan.program, np.int64(plan.boards.counts[board, plan.step.walker])
@@ -359,34 +360,33 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
             value[h] = 0
 
 
-@inlined
+@view
 def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     """Values came from one deal of each class: average them over the holes that renamings turn into each other."""
     program, boards, walker = plan.program, plan.boards, plan.step.walker
-    if not boards.symmetric[board]:
-        return
     group = program.street_groups[street]
     size = np.int64(boards.counts[board, walker])
     first = boards.first[board, walker]
-    orbit = boards.orbit[first : first + size]
-    total = work.spare[:size]
-    times = work.lanes_out[:size]
-    for h in range(size):
-        times[h] = 0
-    for h in range(size):
-        times[orbit[h]] += 1
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
-        row = place - program.group_first[group]
-        value = _row(work.value, work.value_base[street], row, padded(size))
-        for h in range(size):
-            total[h] = 0
-        for h in range(size):
-            total[orbit[h]] += value[h]
-        for h in range(size):
-            value[h] = total[orbit[h]] / times[orbit[h]]
+        if boards.symmetric[board]:
+            value = _row(work.value, work.value_base[street], place - program.group_first[group], padded(size))
+            average_row(value[:size], boards.orbit[first : first + size], work.spare, work.lanes_out)
 
 
-@inlined
+@kernel
+def average_row(value: F32, orbit: U16, total: F32, times: F32) -> None:
+    """IN OUT: float[hole]; IN: uint16[hole] the first hole of each orbit; scratch: float[hole] x 2."""
+    for h in range(value.size):
+        total[h] = 0
+        times[h] = 0
+    for h in range(value.size):
+        total[orbit[h]] += value[h]
+        times[orbit[h]] += 1
+    for h in range(value.size):
+        value[h] = total[orbit[h]] / times[orbit[h]]
+
+
+@view
 def enter_board(board: Int, street: Int, last: bool, plan: Plan, above: Workspace, work: Workspace) -> None:
     """Down a board's street; on the last street, also up again and back to the street before."""
     for group in range(plan.program.street_groups[street], plan.program.street_groups[street + 1]):
@@ -400,7 +400,7 @@ def enter_board(board: Int, street: Int, last: bool, plan: Plan, above: Workspac
         clear_deals(board, street, plan, work)
 
 
-@inlined
+@view
 def leave_board(board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     """Up a board's street, after all boards below it."""
     group = plan.program.street_groups[street]
@@ -409,7 +409,7 @@ def leave_board(board: Int, street: Int, plan: Plan, above: Workspace, work: Wor
     hand_back(group, board, street, plan, above, work)
 
 
-@inlined
+@view
 def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     """Walk a board and everything below it, with an explicit stack of one board a street."""
     boards = plan.boards

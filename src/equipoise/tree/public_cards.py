@@ -11,6 +11,7 @@ board's weight, and values that come up are averaged over the holes that the ren
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any, NamedTuple
@@ -110,10 +111,12 @@ def deal_boards(
     *,
     isomorphism: bool = True,
     also_keep: tuple[F64, ...] = (),
+    first_deals: Sequence[int] | None = None,
 ) -> PublicCards:
     """All boards from a root board (none: the start of the game) to the last street.
 
     Weights are by hole and default to one. `also_keep` are more weights by hole that a renaming must not change.
+    `first_deals` picks some of the classes of the root's deal (as `deal_classes` lists them), weights unchanged.
     """
     if rules.hole_cards > 2:
         raise InputError(f"{rules.hole_cards} hole cards", remedy="the vector engine knows one or two")
@@ -125,7 +128,7 @@ def deal_boards(
         renamings = renamings_that_keep(rules.deck, rules.hole_cards, [*ranges, *also_keep], board)
     else:
         renamings = (tuple(range(rules.deck.suits)),)
-    return _Dealing(rules, street, (ranges[0], ranges[1]), board, renamings).finish()
+    return _Dealing(rules, street, (ranges[0], ranges[1]), board, renamings, first_deals).finish()
 
 
 def _street_of(rules: GameRules, board: tuple[int, ...]) -> int:
@@ -146,8 +149,10 @@ class _Dealing:
         weights: tuple[F64, F64],
         board: tuple[int, ...],
         renamings: tuple[Renaming, ...],
+        first_deals: Sequence[int] | None,
     ) -> None:
         self.rules, self.root_street, self.weights = rules, street, weights
+        self.first_deals = first_deals
         self.cards = [board]
         self.renamings = [renamings]
         self.parts: dict[str, list[Any]] = {name: [] for name in Boards._fields}
@@ -183,6 +188,8 @@ class _Dealing:
         for board in range(first, last):
             dead = self.cards[board]
             sets, sizes = deal_classes(rules.deck, dead, count, self.renamings[board])
+            if self.first_deals is not None and street == self.root_street + 1:
+                sets, sizes = sets[list(self.first_deals)], sizes[list(self.first_deals)]
             new.append(sets)
             parent.append(np.full(len(sets), board, np.int32))
             ways = comb(rules.deck.size - len(dead) - PLAYERS * rules.hole_cards, count)

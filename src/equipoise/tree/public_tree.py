@@ -126,14 +126,16 @@ class Root:
     dead: int = 0
 
 
-def build_tree(rules: GameRules, menu: BetMenu | None = None, root: Root | None = None) -> PublicTree:
+def build_tree(
+    rules: GameRules, menu: BetMenu | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
+) -> PublicTree:
     """The betting tree of a game; a no-limit game needs a menu."""
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
     plan = _plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
     growth = _Growth(rules, root)
     while growth.level_size:
-        growth.grow(plan)
+        growth.grow(plan, most_nodes)
     return growth.tree(rules, None if rules.limit else menu)
 
 
@@ -182,15 +184,15 @@ class _Growth:
     def level_size(self) -> int:
         return len(self.level)
 
-    def grow(self, plan: _Plan) -> None:
+    def grow(self, plan: _Plan, most_nodes: int) -> None:
         """Finish the current level and make the next one, of this street or, when it is complete, of the next."""
         level, size = self.level, len(self.level)
         counts = np.zeros(size, np.int64)
         count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
         ends = np.cumsum(counts)
         below = self.nodes + size
-        if below + int(ends[-1]) > MOST_NODES:
-            raise InputError("a tree of over two thousand million nodes", remedy="use a smaller menu or a cap")
+        if below + int(ends[-1]) > most_nodes:
+            raise InputError(f"a betting tree of over {most_nodes:,} nodes", remedy="use fewer sizes or a cap")
         self.parts.append(
             {
                 "kind": level[:, _KIND].astype(np.uint8),

@@ -1,0 +1,1 @@
+"""Agents: what sits down at a table, and what can be measured."""

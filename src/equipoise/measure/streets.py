@@ -1,0 +1,170 @@
+"""A best-response walk that also tells on which street the winnings are made.
+
+The last street is left to the kernels of `solve/walk.py`. Above it, every board's rows stay in the workspace until the
+next board comes, so that a second pass can follow the best actions up with parts of the values: for each street but the
+last, what comes of hands whose betting ended there. What remains ended on the last street.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise._arrays import Int
+from equipoise._jit import F32, I32, kernel
+from equipoise.solve.engine import Engine, look
+from equipoise.solve.walk import BEST, Plan, Tables, Workspace, enter_board, leave_board, padded, walk_boards
+from equipoise.tree.public_tree import DEAL, DECISION
+
+
+@dataclass(frozen=True, eq=False)
+class StreetWalk:
+    """A best response to `tables` on the boards of an engine, for one walker, up to the first deal."""
+
+    engine: Engine
+    tables: Tables
+    walker: int
+
+    @cached_property
+    def plan(self) -> Plan:
+        return self.engine.plan(look(self.walker, BEST), self.tables)
+
+    @property
+    def work(self) -> Workspace:
+        return self.engine.workspaces[0]
+
+    @cached_property
+    def last(self) -> int:
+        return self.engine.tree.rules.rounds - 1
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """By street before the last, [part, row, hole]: what ended on this street, on the next, ..."""
+        boards, rows = self.engine.cards.arrays, self.engine.program.value_rows
+        widest = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.last)]
+        return [np.zeros((self.last - s, rows[s], widest[s]), self.engine.precision) for s in range(self.last)]
+
+    def run(self) -> tuple[Any, Any]:
+        """Values of the root street's terminals, [row, hole]; and of its deals, [total or part, deal, hole]."""
+        boards = self.plan.boards
+        enter(0, self.plan, self.work)
+        rows = self._root_rows().copy()
+        self.parts[0][1:] = 0
+        self._walk_children(0)
+        program = self.plan.program
+        deals = program.deals[: program.group_deals[1]]
+        values = self._root_rows()[deals]
+        parts = self.parts[0][1:, deals, : boards.counts[0, self.walker]]
+        return rows, np.concatenate([values[np.newaxis], parts])
+
+    def _root_rows(self) -> Any:
+        size = int(self.plan.boards.counts[0, self.walker])
+        length, rows = padded(size), self.engine.program.value_rows[0]
+        base = int(self.work.value_base[0])
+        return self.work.value[base : base + rows * length].reshape(rows, length)[:, :size]
+
+    def _walk_children(self, board: int) -> None:
+        boards = self.plan.boards
+        first = int(boards.first_child[board])
+        stop = first + int(boards.num_children[board])
+        if boards.street[board] + 1 == self.last:
+            walk_boards(first, stop, self.plan, self.work, self.work)
+            return
+        for child in range(first, stop):
+            self._visit(child)
+
+    def _visit(self, board: int) -> None:
+        street = int(self.plan.boards.street[board])
+        enter(board, self.plan, self.work)
+        self.parts[street][1:] = 0
+        self._walk_children(board)
+        leave(board, self.plan, self.work)
+        split_values(board, self.plan, self.work, self.parts[street], self.parts[street - 1])
+
+
+@kernel
+def enter(board: Int, plan: Plan, work: Workspace) -> None:
+    """Down a board's street, before the boards below it."""
+    enter_board(board, np.int64(plan.boards.street[board]), False, plan, work, work)
+
+
+@kernel
+def leave(board: Int, plan: Plan, work: Workspace) -> None:
+    """Up a board's street, after the boards below it."""
+    leave_board(board, np.int64(plan.boards.street[board]), plan, work, work)
+
+
+@kernel
+def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32) -> None:
+    """Follow the best actions of a board's street up with parts, and add those of its entries to the street before.
+
+    IN: the street's values in `work`; IN OUT: float[part, row, hole], later parts given on DEAL rows; OUT: the same of
+    the street before, whose first part is its own.
+    """
+    program, boards, walker = plan.program, plan.boards, plan.step.walker
+    street = np.int64(boards.street[board])
+    group = program.street_groups[street]
+    start = program.group_first[group]
+    first, size = boards.first[board, walker], np.int64(boards.counts[board, walker])
+    base, length = work.value_base[street], padded(size)
+    deals = program.deals[program.group_deals[group] : program.group_deals[group + 1]]
+    if boards.symmetric[board]:
+        average_parts(boards.orbit[first : first + size], deals, start, work, here)
+    for place in range(program.group_first[group + 1] - 1, start - 1, -1):
+        row = place - start
+        if program.kind[place] == DEAL:
+            here[0, row, :size] = 0
+        elif program.kind[place] != DECISION:
+            here[1:, row, :size] = 0
+            for h in range(size):
+                here[0, row, h] = work.value[base + row * length + h]
+        else:
+            below, count = program.first_child[place] - start, np.int64(program.num_children[place])
+            values = work.value[base + below * length : base + (below + count) * length].reshape((count, length))
+            follow(values, below, row, size, program.player[place] == walker, here)
+    weight = work.value.dtype.type(plan.weights[board])
+    before = boards.before[first : first + size]
+    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
+        row = program.entries[entry] - start
+        target = program.entry_deal[entry] - program.group_first[program.street_groups[street - 1]]
+        for part in range(here.shape[0]):
+            for h in range(size):
+                above[part + 1, target, before[h]] += weight * here[part, row, h]
+
+
+@kernel
+def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
+    """Parts of a decision: of the best action (the first of equals) if it is mine, else of all. IN: float[action, hole]."""
+    for h in range(size):
+        best = 0
+        for action in range(1, values.shape[0]):
+            if values[action, h] > values[best, h]:
+                best = action
+        for part in range(parts.shape[0]):
+            if mine:
+                parts[part, row, h] = parts[part, below + best, h]
+            else:
+                parts[part, row, h] = parts[part, below, h]
+                for action in range(1, values.shape[0]):
+                    parts[part, row, h] += parts[part, below + action, h]
+
+
+@kernel
+def average_parts(orbit: I32, deals: I32, start: Int, work: Workspace, parts: F32) -> None:
+    """Average the later parts of DEAL rows over the holes that renamings turn into each other, as the walk does."""
+    size = orbit.size
+    total, times = work.spare[:size], work.lanes_out[:size]
+    times[:] = 0
+    for h in range(size):
+        times[orbit[h]] += 1
+    for part in range(1, parts.shape[0]):
+        for place in deals:
+            row = parts[part, place - start]
+            total[:] = 0
+            for h in range(size):
+                total[orbit[h]] += row[h]
+            for h in range(size):
+                row[h] = total[orbit[h]] / times[orbit[h]]

@@ -1,0 +1,75 @@
+"""Lines of betting in words, such as `check, bet 100, raise 300, call`: nodes of a betting tree named and found.
+
+The number is what the player has put in on this street after the action. Streets follow one another without a mark.
+"""
+
+from __future__ import annotations
+
+import re
+
+from equipoise._errors import InputError, shown
+from equipoise.games.state import CALL, FOLD
+from equipoise.tree.public_tree import DEAL, PublicTree
+
+_ACTION = re.compile(r"(fold|check|call|bet|raise|all[ -]?in)( (?:to )?(\d{1,10}))?")
+
+
+def street_start(tree: PublicTree, node: int) -> int:
+    """The chips each player had in when the node's street began; blinds count as bets, so 0 in the first round."""
+    while node > 0 and tree.kind[tree.parent[node]] != DEAL:
+        node = int(tree.parent[node])
+    return 0 if node == 0 and tree.chips[0, 0] != tree.chips[0, 1] else int(tree.chips[node].min())
+
+
+def action_name(tree: PublicTree, child: int) -> str:
+    """What leads to a node, in words."""
+    action, above = int(tree.action[child]), int(tree.parent[child])
+    facing = tree.chips[above, 0] != tree.chips[above, 1]
+    if action == FOLD:
+        return "fold"
+    if action == CALL:
+        return "call" if facing else "check"
+    amount = action - street_start(tree, above)
+    if action >= min(tree.rules.stacks):
+        return f"all-in {amount}"
+    return f"{'raise' if facing else 'bet'} {amount}"
+
+
+def action_names(tree: PublicTree, node: int) -> list[str]:
+    """The actions of a decision node, in words."""
+    return [action_name(tree, child) for child in tree.children(node)]
+
+
+def path_to(tree: PublicTree, node: int) -> list[int]:
+    """The nodes from the root's child to a node, DEAL nodes left out."""
+    path = []
+    while tree.parent[node] >= 0:
+        path.append(node)
+        node = int(tree.parent[node])
+    return [step for step in reversed(path) if tree.kind[tree.parent[step]] != DEAL]
+
+
+def line_of(tree: PublicTree, node: int) -> str:
+    """The line that leads to a node."""
+    return ", ".join(action_name(tree, step) for step in path_to(tree, node))
+
+
+def find_line(tree: PublicTree, line: str) -> int:
+    """The node that a line leads to; where it ends a street, the first node of the next."""
+    node = 0
+    for word in (part.strip().lower() for part in line.split(",") if part.strip()):
+        node = _step(tree, node, word, line)
+    return node
+
+
+def _step(tree: PublicTree, node: int, word: str, line: str) -> int:
+    found = _ACTION.fullmatch(word)
+    names = action_names(tree, node)
+    if found:
+        verb, amount = re.sub("all[ -]?in", "all-in", found[1]), found[3]
+        wanted = f"{verb} {amount}" if amount else verb
+        for child, name in zip(tree.children(node), names, strict=True):
+            if name == wanted or (not amount and verb == "all-in" and name.startswith("all-in")):
+                return int(tree.first_child[child]) if tree.kind[child] == DEAL else child
+    offered = f"after {shown(line_of(tree, node))} there are {', '.join(names)}" if names else "the hand is over there"
+    raise InputError(f"no action {shown(word)} in line {shown(line, 80)}", remedy=offered)

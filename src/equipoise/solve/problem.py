@@ -1,0 +1,162 @@
+"""What is solved: a postflop spot, or a whole game that is small enough to walk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise._jit import F64
+from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.games.gamedef import load_game
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.solve.engine import Engine
+from equipoise.solve.lines import action_names, find_line
+from equipoise.solve.program import Stakes
+from equipoise.solve.spot import Lock, Spot, load_spot
+from equipoise.tree.public_cards import PublicCards, deal_boards
+from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree
+
+MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
+EVERY_BOARD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A betting tree, the boards below it, and what chips are worth; made of a spot or of a game."""
+
+    tree: PublicTree
+    cards: PublicCards
+    stakes: Stakes
+    spot: Spot | None = None
+    menu_table: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of_spot(cls, spot: Spot) -> Problem:
+        return cls(spot.tree(MOST_NODES), spot.boards(), spot.stakes, spot)
+
+    @classmethod
+    def of_game(cls, rules: GameRules, menu_table: Mapping[str, Any] | None = None) -> Problem:
+        """A whole game; a no-limit game needs a `[betting]` table."""
+        menu = None if rules.limit or menu_table is None else BetMenu.from_table(menu_table, rules.rounds)
+        tree = build_tree(rules, menu, most_nodes=MOST_NODES)
+        return cls(tree, deal_boards(rules), Stakes(), None, None if rules.limit else menu_table)
+
+    @property
+    def name(self) -> str:
+        """The spot's file or the game, for naming what comes out."""
+        return self.spot.name if self.spot else self.rules.name
+
+    @property
+    def rules(self) -> GameRules:
+        return self.tree.rules
+
+    @property
+    def unit(self) -> float:
+        """What exploitability is a fraction of: the pot of a spot, the big blind of a game."""
+        return self.spot.pot if self.spot else self.rules.big_blind
+
+    @property
+    def lock_weights(self) -> list[F64]:
+        """The frequencies of all locks: what a renaming of suits must not change."""
+        return [often for lock in (self.spot.locks if self.spot else ()) for _, often in lock.strategy]
+
+    def engine(self, threads: int = 1, precision: type = np.float32) -> Engine:
+        """An engine for it."""
+        return Engine(self.tree, self.cards, self.stakes, self.locked, precision, threads)
+
+    @cached_property
+    def locked(self) -> tuple[tuple[int, int], ...]:
+        """(node, board) of each lock, EVERY_BOARD for all."""
+        found = []
+        for lock in self.spot.locks if self.spot else ():
+            node = find_line(self.tree, lock.line)
+            if self.tree.kind[node] != DECISION:
+                raise InputError(
+                    f"the lock after {lock.line!r}: nothing to decide there", remedy="end the line earlier"
+                )
+            found.append((node, self._board_of(lock)))
+        if len({node for node, _ in found}) < len(found):
+            raise InputError("two locks at one line", remedy="give one lock a line")
+        return tuple(found)
+
+    def _board_of(self, lock: Lock) -> int:
+        if not lock.board:
+            return EVERY_BOARD
+        root = self.cards.cards[0]
+        wanted = lock.board if lock.board[: len(root)] == root else (*root, *lock.board)
+        if wanted not in self.cards.cards:
+            raise InputError(
+                f"the lock's board {self.rules.deck.text(lock.board)}", remedy="give cards that may follow"
+            )
+        return self.cards.cards.index(wanted)
+
+    def lock_tables(self, engine: Engine, table: Any) -> None:
+        """Write the locked strategies into a table of regrets: what is played there is what stands there."""
+        program, boards = engine.program, engine.cards.arrays
+        for lock, (node, only) in zip(self.spot.locks if self.spot else (), self.locked, strict=True):
+            names = action_names(self.tree, node)
+            often = _frequencies(lock, names)
+            place = int(program.place_of[node])
+            player, row = int(self.tree.player[node]), int(program.arrays.table_row[place])
+            for board in np.flatnonzero(boards.street == self.tree.street[node]):
+                if only in (EVERY_BOARD, board):
+                    size = int(boards.counts[board, player])
+                    start = int(engine.table_first[board, player]) + row * size
+                    rows = often[:, engine.cards.holes(int(board), player)]
+                    table[start : start + rows.size] = rows.ravel()
+
+    def memory_bytes(self, threads: int = 1, tables: int = 2) -> int:
+        """What a solve will allocate: tables, all-in matrices, and each thread's rows."""
+        engine = self.engine(threads)
+        boards, item = self.cards.arrays, 4
+        early = np.unique(self.tree.street[self.tree.kind == SHOWDOWN])
+        early = early[early < self.rules.rounds - 1]
+        pairs = boards.counts[np.isin(boards.street, early)].astype(np.int64).prod(axis=1).sum()
+        widest = [int(boards.counts[boards.street == s].max(initial=0)) + 16 for s in range(self.rules.rounds)]
+        program = engine.program
+        rows = sum((r + v) * w for r, v, w in zip(program.reach_rows, program.value_rows, widest, strict=True))
+        cards = sum(array.nbytes for array in boards)
+        return int(tables * engine.slots * item + PLAYERS * 2 * pairs + threads * rows * item + cards)
+
+
+def read_problem(name: str, menu_table: Mapping[str, Any] | None = None) -> Problem:
+    """The problem of a spot's TOML file, or of a built-in game or gamedef file."""
+    if name.endswith(".toml"):
+        return Problem.of_spot(load_spot(name))
+    return Problem.of_game(load_game(name), menu_table)
+
+
+def _frequencies(lock: Lock, names: list[str]) -> F64:
+    """[action, hole] of a lock; hands that it gives nothing take its actions never listed, or all alike."""
+    often = np.zeros((len(names), len(lock.strategy[0][1])))
+    for action, by_hole in lock.strategy:
+        matching = [
+            i for i, name in enumerate(names) if name == action or (action == "all-in" and name.startswith(action))
+        ]
+        if not matching:
+            raise InputError(f"no action {action!r} at the lock {lock.line!r}", remedy=f"there are {', '.join(names)}")
+        often[matching[0]] = by_hole
+    left = 1 - often.sum(axis=0)
+    if left.min() < -1e-9:
+        raise InputError(f"the lock {lock.line!r} gives a hand more than 1", remedy="frequencies of a hand add up to 1")
+    free = [i for i, name in enumerate(names) if name not in dict(lock.strategy)]
+    for i in free:
+        often[i] = np.maximum(left, 0) / len(free)
+    return often
+
+
+def available_memory() -> int:
+    """Bytes that a solve may use: what the system says is free."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 2**63 - 1

@@ -1,0 +1,82 @@
+"""The loop of a vector solve: iterate, look how far it is, stop at the target; Ctrl-C keeps what there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from equipoise._errors import InputError
+from equipoise.games.rules import GameRules
+from equipoise.solve.engine import all_cores
+from equipoise.solve.problem import Problem, available_memory, read_problem
+from equipoise.solve.solution import Solution
+from equipoise.solve.spot import Spot
+from equipoise.solve.vector_cfr import VectorCFR
+
+FIRST_LOOK = 10
+OnLook = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
+
+
+def solve(
+    what: Spot | GameRules | Problem | str | Path,
+    *,
+    target: float | None = None,
+    iterations: int = 100_000,
+    variant: str = "practical",
+    menu: Mapping[str, Any] | None = None,
+    threads: int = 0,
+    on_look: OnLook | None = None,
+) -> Solution:
+    """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
+
+    `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own. `menu` is
+    the `[betting]` table of a no-limit game.
+    """
+    problem = _problem(what, menu)
+    if target is None:
+        target = problem.spot.target if problem.spot else 0.1
+    threads = threads or all_cores()
+    tables = 3 if variant == "predictive" else 2
+    needed, free = problem.memory_bytes(threads, tables), available_memory()
+    if needed > free:
+        raise InputError(
+            f"the solve needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
+            remedy="use fewer bet sizes, a cap, or narrower ranges",
+        )
+    engine = problem.engine(threads)
+    solver = VectorCFR(engine, variant)
+    problem.lock_tables(engine, solver.current)
+    return _run(problem, solver, target, iterations, on_look)
+
+
+def _problem(what: Spot | GameRules | Problem | str | Path, menu: Mapping[str, Any] | None) -> Problem:
+    if isinstance(what, Problem):
+        return what
+    if isinstance(what, Spot):
+        return Problem.of_spot(what)
+    if isinstance(what, GameRules):
+        return Problem.of_game(what, menu)
+    return read_problem(str(what), menu)
+
+
+def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on_look: OnLook | None) -> Solution:
+    start, cpu_start = time.perf_counter(), time.process_time()
+    history: list[tuple[int, float, float]] = []
+    try:
+        while solver.iteration < iterations:
+            # looking costs about as much as an iteration: every tenth, later more seldom
+            solver.run(min(max(FIRST_LOOK, solver.iteration // 10), iterations - solver.iteration))
+            left = 100 * solver.exploitability() / problem.unit
+            history.append((solver.iteration, time.perf_counter() - start, left))
+            if on_look:
+                on_look(*history[-1])
+            if left <= target:
+                break
+    except KeyboardInterrupt:
+        if not solver.iteration:
+            raise
+    solver.fill_gaps()
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    return Solution(problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads)
