@@ -6,11 +6,11 @@ import dataclasses
 import itertools
 from math import comb
 
-import naive
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import naive
 from equipoise import Deck, GameRules, InputError, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
 from equipoise.cards.ranges import Range
@@ -131,7 +131,9 @@ def test_boards_of_a_game_have_all_the_chance_there_is(name: str) -> None:
         mass = pair_mass(cards)
         assert list(mass) == list(range(cards.rules.rounds))
         assert list(mass.values()) == pytest.approx([cards.meetings(0)] * len(mass), rel=1e-12)
-        pairs = comb(cards.rules.deck.size, 2 * cards.rules.hole_cards) * comb(2 * cards.rules.hole_cards, cards.rules.hole_cards)
+        pairs = comb(cards.rules.deck.size, 2 * cards.rules.hole_cards) * comb(
+            2 * cards.rules.hole_cards, cards.rules.hole_cards
+        )
         assert cards.meetings(0) == pytest.approx(pairs, rel=1e-12)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import naive
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import naive
 from equipoise import GameRules, load_game
 from equipoise._jit import F64, I64, U16, kernel
 from equipoise._simd import LANES, gather_tile, scatter_tile
@@ -23,9 +23,7 @@ FLOATS: dict[type, float] = {np.float32: 2e-6, np.float64: 1e-14}  # the largest
 
 
 @kernel
-def showdown(
-    reach: F64, out: F64, run: F64, mine: Cards, theirs: Cards, groups: U16, me: int, two_cards: bool
-) -> None:
+def showdown(reach: F64, out: F64, run: F64, mine: Cards, theirs: Cards, groups: U16, me: int, two_cards: bool) -> None:
     showdown_lanes(reach, out, run, mine, theirs, groups, me, two_cards)
 
 
@@ -82,9 +80,7 @@ def test_terminals_equal_their_twins(hole_cards_: int, sizes: tuple[int, int], p
             out, run = np.full((len(mine), LANES), np.nan, precision), np.full(DECK * LANES, np.nan, precision)
             allowed = FLOATS[precision] * (1 + reach.sum(axis=0).max())
 
-            showdown(
-                reach.ravel(), out.ravel(), run, by_player[me], by_player[1 - me], groups, me, hole_cards_ == 2
-            )
+            showdown(reach.ravel(), out.ravel(), run, by_player[me], by_player[1 - me], groups, me, hole_cards_ == 2)
             expected = naive.win_minus_lose(mine, theirs, ranks.__getitem__) @ reach[:-1].astype(float)
             np.testing.assert_allclose(out, expected, rtol=0, atol=allowed)
 

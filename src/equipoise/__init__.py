@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from equipoise._errors import InputError as InputError
     from equipoise.abstraction.bet_menu import BetMenu as BetMenu
     from equipoise.abstraction.bet_menu import load_menu as load_menu
+    from equipoise.agents.agent import NamedAgent as NamedAgent
     from equipoise.cards.deck import Deck as Deck
     from equipoise.cards.equity import Equity as Equity
     from equipoise.cards.equity import equity as equity
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from equipoise.games.rules import GameRules as GameRules
     from equipoise.games.state import BettingState as BettingState
     from equipoise.games.state import Deal as Deal
+    from equipoise.measure.best_response import Exploitability as Exploitability
+    from equipoise.measure.best_response import exploitability as exploitability
     from equipoise.solve.solution import Solution as Solution
     from equipoise.solve.solving import solve as solve
     from equipoise.solve.spot import Spot as Spot
@@ -44,6 +47,7 @@ _HOME = {
     "InputError": "_errors",
     "BetMenu": "abstraction.bet_menu",
     "load_menu": "abstraction.bet_menu",
+    "NamedAgent": "agents.agent",
     "Deck": "cards.deck",
     "Equity": "cards.equity",
     "equity": "cards.equity",
@@ -56,6 +60,8 @@ _HOME = {
     "GameRules": "games.rules",
     "BettingState": "games.state",
     "Deal": "games.state",
+    "Exploitability": "measure.best_response",
+    "exploitability": "measure.best_response",
     "Solution": "solve.solution",
     "solve": "solve.solving",
     "Spot": "solve.spot",

@@ -20,3 +20,15 @@ F64: TypeAlias = npt.NDArray[np.float64]
 
 Int: TypeAlias = int | np.integer[Any]
 Float: TypeAlias = float | np.floating[Any]
+
+CACHE_LINE = 64  # bytes
+
+
+def aligned_zeros(size: Int, dtype: type) -> Any:
+    """A flat array that starts with a cache line: sixteen floats then lie in one or two lines, which halves the time
+    of a kernel that loads them side by side (NumPy's own large arrays start 16 bytes after a line).
+    """
+    width = np.dtype(dtype).itemsize
+    memory = np.zeros(int(size) * width + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size * width].view(dtype)

@@ -115,7 +115,7 @@ def solve(
     target: Annotated[
         float | None, typer.Option(min=0, help="Exploitability in percent of the pot (big blind).")
     ] = None,
-    iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100_000,
+    iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 10_000,
     variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
     threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     line: Annotated[str, typer.Option(help='show: a line of betting, e.g. "check, bet 100".')] = "",
@@ -156,6 +156,73 @@ def _the_one(names: list[str], complaint: str) -> str:
     if len(names) != 1:
         raise InputError(complaint, remedy="see equipoise solve --help")
     return names[0]
+
+
+@app.command(epilog="Example: equipoise measure always-call --game holdem.limit --sample-flops 20")
+def measure(
+    what: Annotated[str, typer.Argument(help="always-fold, always-call, always-raise or uniform.")],
+    game: Annotated[str, typer.Option(help="A built-in game or an ACPC gamedef file.")] = "",
+    menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
+    method: Annotated[str, typer.Option(help="auto or exact (the best response in the whole game).")] = "auto",
+    sample_flops: Annotated[
+        int | None, typer.Option(metavar="N", help="Estimate from N flops drawn at random, with a 95% interval.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep finished flops here; a later run goes on from them.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how exploitable an agent is: what best responses to it win."""
+    from equipoise.agents.agent import NamedAgent
+    from equipoise.games.gamedef import load_game
+
+    agent = NamedAgent(what)
+    if not game:
+        raise InputError(f"{what} plays any game", remedy="name one, e.g. --game holdem.limit")
+    rules = load_game(game)
+    import equipoise
+
+    console = _console()
+    with console.progress_bar("best response") as progress:
+        result = equipoise.exploitability(
+            rules,
+            agent,
+            menu=menu,
+            method=method,
+            sample_flops=sample_flops,
+            seed=seed,
+            threads=threads,
+            out=out,
+            progress=progress,
+        )
+    if as_json:
+        _print_json(result.as_json())
+    else:
+        console.print_exploitability(result)
+
+
+@app.command(epilog="Example: equipoise reproduce cfr-br-figure-3 --out results")
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="An experiment; without it, the list.")] = None,
+    out: Annotated[str, typer.Option(help="Where its JSON, CSV and PNG go.")] = "results",
+    full: Annotated[bool, typer.Option("--full", help="The long version, for a larger machine.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List, or run, the tables and figures of the works behind this project."""
+    from equipoise.experiments import experiment_names
+    from equipoise.experiments import reproduce as run
+
+    if name is None:
+        listed = experiment_names()
+        if as_json:
+            _print_json({"experiments": [{"name": key, "about": about} for key, about in listed.items()]})
+        else:
+            _console().print_games(list(listed.items()))
+        return
+    summary = run(name, out, full=full, tell=lambda line: print(line, file=sys.stderr))
+    _print_json(summary)
 
 
 @app.command(epilog="Example: equipoise bench cards")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from equipoise.bench.measure import Benchmark
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
+    from equipoise.measure.best_response import Exploitability
     from equipoise.solve.problem import Problem
     from equipoise.solve.solution import NodeView, Solution
     from equipoise.tree.report import GameReport
@@ -120,6 +121,21 @@ def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
         peers = (rate_text(b.peer), f"{b.ratio:,.3g}") if b.peer else ("-", "-")
         table.add_row(b.name, b.unit, b.peer_name, rate_text(b.ours), *peers)
     print_table(table)
+
+
+def print_exploitability(result: Exploitability) -> None:
+    """What best responses win: of both players, and by the street where hands end."""
+    exact = result.as_json()
+    interval = "" if result.ci95_mbb is None else f" ± {result.ci95_mbb:.2f} (95%)"
+    print(f"exploitability {result.exploitability:.2f}{interval} mbb/g")
+    table = _table("what the best response wins, mbb/g", ["hands that end on", "player 0", "player 1"])
+    for street, values in exact["by_street_mbb"].items():
+        table.add_row(street, *(f"{value:,.2f}" for value in values))
+    table.add_section()
+    table.add_row("all", *(f"{value:,.2f}" for value in exact["player_values_mbb"]))
+    print_table(table)
+    flops = f", {result.flops:,} flops" if result.flops else ""
+    print(f"{result.method}{flops}, {result.seconds:.1f} s")
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:

@@ -8,16 +8,19 @@ so a strategy must not tell suits apart either.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise._errors import InputError, shown
-from equipoise._jit import F64
+from equipoise._jit import F64, I32
 from equipoise.games.state import CALL, FOLD
 from equipoise.solve.engine import Engine
 from equipoise.solve.walk import Tables
 from equipoise.tree.public_tree import DECISION, PublicTree
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 NAMES = ("always-fold", "always-call", "always-raise", "uniform")
 
@@ -31,6 +34,9 @@ class Strategy(Protocol):
 
     def tables(self, engine: Engine) -> Tables:
         """What it plays on the boards of an engine."""
+
+    def never(self, tree: PublicTree) -> Flags:
+        """[node] whether it never steps there from the node before, whatever its cards: nobody needs to walk those."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,10 @@ class NamedAgent:
         chosen = np.flatnonzero((tree.parent >= 0) & (tree.kind[tree.parent] == DECISION))
         parent, action = tree.parent[chosen], tree.action[chosen]
         fold, call = action == FOLD, action == CALL
-        smallest = (action > CALL) & (tree.action[chosen - 1] == CALL)  # siblings: fold, call, raises ascending
+        first = chosen == tree.first_child[parent]
+        smallest = (action > CALL) & (
+            first | (tree.action[chosen - 1] <= CALL)
+        )  # siblings: fold, call, raises ascending
         if self.name == "always-fold":
             plays = fold | (call & ~_offered(tree, parent, fold))
         elif self.name == "always-raise":
@@ -63,13 +72,17 @@ class NamedAgent:
         chances[chosen] = 1 / tree.num_children[parent] if self.name == "uniform" else plays
         return chances
 
+    def never(self, tree: PublicTree) -> Flags:
+        """Where the probability is zero."""
+        return np.asarray(self.chances(tree) == 0)
+
     def tables(self, engine: Engine) -> Tables:
         """The probabilities by place of the engine's program."""
         program = engine.program
         return engine.tables(None, fixed=self.chances(program.tree)[program.arrays.node])
 
 
-def _offered(tree: PublicTree, parent: np.ndarray, action: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _offered(tree: PublicTree, parent: I32, action: Flags) -> Flags:
     """[child] whether its parent has a child that is such an action."""
     offers = np.zeros(len(tree), bool)
     offers[parent[action]] = True

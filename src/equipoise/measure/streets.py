@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, I32, kernel
+from equipoise._jit import F32, I32, U16, kernel
 from equipoise.solve.engine import Engine, look
 from equipoise.solve.walk import BEST, Plan, Tables, Workspace, enter_board, leave_board, padded, walk_boards
 from equipoise.tree.public_tree import DEAL, DECISION
+
+TIE = 1e-5  # of actions worth the same up to this share, the first is followed: fold, call, small raise, ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +49,25 @@ class StreetWalk:
         widest = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.last)]
         return [np.zeros((self.last - s, rows[s], widest[s]), self.engine.precision) for s in range(self.last)]
 
-    def run(self) -> tuple[Any, Any]:
-        """Values of the root street's terminals, [row, hole]; and of its deals, [total or part, deal, hole]."""
-        boards = self.plan.boards
+    @cached_property
+    def _deals(self) -> list[int]:
+        """By street, how many calls lead to the next."""
+        return self.engine.tree.count(DEAL)
+
+    def go_down(self) -> Any:
+        """The root street's rows, [row, hole]; its terminals have their values."""
         enter(0, self.plan, self.work)
-        rows = self._root_rows().copy()
+        return self._root_rows().copy()
+
+    def run(self) -> Any:
+        """What the root street's deals bring: [total or part, deal, hole], parts of streets between first and last."""
+        enter(0, self.plan, self.work)
         self.parts[0][1:] = 0
         self._walk_children(0)
         program = self.plan.program
         deals = program.deals[: program.group_deals[1]]
-        values = self._root_rows()[deals]
-        parts = self.parts[0][1:, deals, : boards.counts[0, self.walker]]
-        return rows, np.concatenate([values[np.newaxis], parts])
+        parts = self.parts[0][1:, deals, : self.plan.boards.counts[0, self.walker]]
+        return np.concatenate([self._root_rows()[deals][np.newaxis], parts])
 
     def _root_rows(self) -> Any:
         size = int(self.plan.boards.counts[0, self.walker])
@@ -70,6 +79,8 @@ class StreetWalk:
         boards = self.plan.boards
         first = int(boards.first_child[board])
         stop = first + int(boards.num_children[board])
+        if not self._deals[boards.street[board]]:
+            return
         if boards.street[board] + 1 == self.last:
             walk_boards(first, stop, self.plan, self.work, self.work)
             return
@@ -137,12 +148,14 @@ def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32)
 
 @kernel
 def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
-    """Parts of a decision: of the best action (the first of equals) if it is mine, else of all. IN: float[action, hole]."""
+    """Parts of a decision: of the best action if it is mine, else of all. IN: float[action, hole]; IN OUT: parts."""
     for h in range(size):
-        best = 0
+        most = values[0, h]
         for action in range(1, values.shape[0]):
-            if values[action, h] > values[best, h]:
-                best = action
+            most = max(most, values[action, h])
+        best = 0
+        while values[best, h] < most - TIE * abs(most):
+            best += 1
         for part in range(parts.shape[0]):
             if mine:
                 parts[part, row, h] = parts[part, below + best, h]
@@ -153,7 +166,7 @@ def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32)
 
 
 @kernel
-def average_parts(orbit: I32, deals: I32, start: Int, work: Workspace, parts: F32) -> None:
+def average_parts(orbit: U16, deals: I32, start: Int, work: Workspace, parts: F32) -> None:
     """Average the later parts of DEAL rows over the holes that renamings turn into each other, as the walk does."""
     size = orbit.size
     total, times = work.spare[:size], work.lanes_out[:size]

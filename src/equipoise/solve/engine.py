@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._arrays import aligned_zeros
 from equipoise._jit import F64, I64
 from equipoise._simd import LANES
 from equipoise.games.rules import PLAYERS
@@ -121,19 +122,19 @@ class Engine:
         value = np.array([rows * size for rows, size in zip(self.program.value_rows, most, strict=True)], np.int64)
         widest = max(most)
         return Workspace(
-            reach=np.zeros(int(reach.sum()), self.precision),
-            value=np.zeros(int(value.sum()) + widest, self.precision),  # and a row to spare
+            reach=aligned_zeros(int(reach.sum()), self.precision),
+            value=aligned_zeros(int(value.sum()) + widest, self.precision),  # and a row to spare
             reach_base=np.cumsum(reach) - reach,
             value_base=np.cumsum(value) - value,
-            lanes_in=np.zeros((widest + 1) * LANES, self.precision),
-            lanes_out=np.zeros(widest * LANES, self.precision),
-            lanes_met=np.zeros(widest * LANES, self.precision),
-            run=np.zeros(DECK * LANES, self.precision),
-            run_share=np.zeros(LANES, self.precision),
+            lanes_in=aligned_zeros((widest + 1) * LANES, self.precision),
+            lanes_out=aligned_zeros(widest * LANES, self.precision),
+            lanes_met=aligned_zeros(widest * LANES, self.precision),
+            run=aligned_zeros(DECK * LANES, self.precision),
+            run_share=aligned_zeros(LANES, self.precision),
             reach_at=np.zeros(LANES, np.int64),
             value_at=np.zeros(LANES, np.int64),
-            factor=np.zeros(LANES, self.precision),
-            spare=np.zeros(widest, self.precision),
+            factor=aligned_zeros(LANES, self.precision),
+            spare=aligned_zeros(widest, self.precision),
             board=np.zeros(rounds, np.int32),
             cursor=np.zeros(rounds, np.int32),
         )

@@ -38,7 +38,11 @@ class Problem:
 
     @classmethod
     def of_spot(cls, spot: Spot) -> Problem:
-        return cls(spot.tree(MOST_NODES), spot.boards(), spot.stakes, spot)
+        """A spot, whose ranges must leave some pair of hands that share no card."""
+        problem = cls(spot.tree(MOST_NODES), spot.boards(), spot.stakes, spot)
+        if not problem.cards.meetings(0):
+            raise InputError("the two ranges never meet: each hand blocks the other", remedy="add other hands")
+        return problem
 
     @classmethod
     def of_game(cls, rules: GameRules, menu_table: Mapping[str, Any] | None = None) -> Problem:
@@ -97,7 +101,7 @@ class Problem:
         return self.cards.cards.index(wanted)
 
     def lock_tables(self, engine: Engine, table: Any) -> None:
-        """Write the locked strategies into a table of regrets: what is played there is what stands there."""
+        """Write the locked strategies into a table (regrets and average alike): what stands there is played."""
         program, boards = engine.program, engine.cards.arrays
         for lock, (node, only) in zip(self.spot.locks if self.spot else (), self.locked, strict=True):
             names = action_names(self.tree, node)

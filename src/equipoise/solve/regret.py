@@ -158,6 +158,42 @@ def add_regret(values: F32, value: F32, positive: Float, negative: Float, regret
 
 
 @inlined
+def update_two(values: F32, positive: Float, negative: Float, regret: F32, out: F32) -> None:
+    """`mean_value` and `add_regret` of a table that is its own source, in one pass."""
+    zero, half = out.dtype.type(0), out.dtype.type(0.5)
+    regret0, regret1, value0, value1 = regret[0], regret[1], values[0], values[1]
+    for h in range(out.size):
+        a, b = regret0[h], regret1[h]
+        x, y = max(a, zero), max(b, zero)
+        total = x + y
+        share = x / total if total > zero else half
+        value = value1[h] + share * (value0[h] - value1[h])
+        out[h] = value
+        regret0[h] = a * (positive if a > 0 else negative) + (value0[h] - value)
+        regret1[h] = b * (positive if b > 0 else negative) + (value1[h] - value)
+
+
+@inlined
+def update_three(values: F32, positive: Float, negative: Float, regret: F32, out: F32) -> None:
+    """`mean_value` and `add_regret` of a table that is its own source, in one pass."""
+    zero, one, third = out.dtype.type(0), out.dtype.type(1), out.dtype.type(1 / 3)
+    regret0, regret1, regret2 = regret[0], regret[1], regret[2]
+    value0, value1, value2 = values[0], values[1], values[2]
+    for h in range(out.size):
+        a, b, c = regret0[h], regret1[h], regret2[h]
+        x, y, z = max(a, zero), max(b, zero), max(c, zero)
+        total = x + y + z
+        played = total > zero
+        scale = one / total if played else third
+        x, y, z = (x if played else one), (y if played else one), (z if played else one)
+        value = scale * (x * value0[h] + y * value1[h] + z * value2[h])
+        out[h] = value
+        regret0[h] = a * (positive if a > 0 else negative) + (value0[h] - value)
+        regret1[h] = b * (positive if b > 0 else negative) + (value1[h] - value)
+        regret2[h] = c * (positive if c > 0 else negative) + (value2[h] - value)
+
+
+@inlined
 def predict(values: F32, value: F32, regret: F32, predicted: F32) -> None:
     """The regret expected after the next iteration, if it brings the same again. OUT: float[action, hole]."""
     for action in range(values.shape[0]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solve.engine import all_cores
 from equipoise.solve.problem import Problem, available_memory, read_problem
@@ -23,7 +24,7 @@ def solve(
     what: Spot | GameRules | Problem | str | Path,
     *,
     target: float | None = None,
-    iterations: int = 100_000,
+    iterations: int = 10_000,
     variant: str = "practical",
     menu: Mapping[str, Any] | None = None,
     threads: int = 0,
@@ -45,9 +46,11 @@ def solve(
             f"the solve needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
             remedy="use fewer bet sizes, a cap, or narrower ranges",
         )
+    _warm_up(variant)
     engine = problem.engine(threads)
     solver = VectorCFR(engine, variant)
-    problem.lock_tables(engine, solver.current)
+    for table in (solver.current, solver.average):
+        problem.lock_tables(engine, table)
     return _run(problem, solver, target, iterations, on_look)
 
 
@@ -59,6 +62,15 @@ def _problem(what: Spot | GameRules | Problem | str | Path, menu: Mapping[str, A
     if isinstance(what, GameRules):
         return Problem.of_game(what, menu)
     return read_problem(str(what), menu)
+
+
+def _warm_up(variant: str) -> None:
+    """Compile (or load) the kernels on a game that takes no time, so that seconds are seconds of solving."""
+    for threads in (1, 2):
+        solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads), variant)
+        solver.run(1)
+        solver.exploitability()
+        solver.fill_gaps()
 
 
 def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on_look: OnLook | None) -> Solution:

@@ -136,7 +136,7 @@ def _from_table(table: Mapping[str, Any], text: str, where: str) -> Spot:
         ranges=(_range(ranges, "oop"), _range(ranges, "ip")),
         menu=BetMenu.from_table(_table(table, "betting"), 4, where=where),
         target=_number(table, "target", 0.5, 0.0, 100.0),
-        rake=_number(rake, "rate", 0.0, 0.0, 1.0),
+        rake=_number(rake, "rate", 0.0, 0.0, 0.5),
         rake_cap=_number(rake, "cap", np.inf, 0.0, np.inf),
         locks=tuple(_lock(lock) for lock in _typed(table, "lock", list, "[[lock]] tables", [])),
         text=text,

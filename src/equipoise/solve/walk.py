@@ -22,7 +22,7 @@ from equipoise._arrays import Float, Int
 from equipoise._jit import F32, F64, I16, I32, I64, U16, inlined, kernel, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.solve.program import Program
-from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict
+from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict, update_three, update_two
 from equipoise.tree.public_cards import Boards
 from equipoise.tree.public_tree import DECISION
 from equipoise.tree.terminal import Cards, meeting_lanes, showdown_lanes
@@ -36,7 +36,7 @@ class Tables(NamedTuple):
 
     first: I64  # [board, player]
     source: F32  # what the opponent plays by (and the walker, with EVALUATE and UPDATE); empty: `fixed`
-    regret: F32  # what UPDATE adds to; may be the same array as `source`
+    regret: F32  # what UPDATE adds to: the same array as `source`, unless the step is predictive
     average: F32  # what the opponent adds its reach x strategy to, where `averaging`
     fixed: F64  # [place] the probability of the action that leads to a place, the same for all holes
 
@@ -135,8 +135,10 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
                     below[action, h] = reach[h] * chance
             continue
         source = _rows(tables.source, block, program.table_row[place], count, size)
-        average = _rows(tables.average, block, program.table_row[place], count, size) if step.averaging else source
-        pass_reach(reach, source, average, below, step.keep, step.averaging)
+        locked = program.locked[place] == -1 or program.locked[place] == board + 1
+        averaging = step.averaging and not locked
+        average = _rows(tables.average, block, program.table_row[place], count, size) if averaging else source
+        pass_reach(reach, source, average, below, step.keep, averaging)
 
 
 @kernel
@@ -154,9 +156,10 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
         value = _row(work.value, base, place - start, length)[:size]
         count = np.int64(program.num_children[place])
         values = _rows(work.value, base, program.first_child[place] - start, count, length)
+        locked = program.locked[place] == -1 or program.locked[place] == board + 1
         if program.player[place] != walker:
             _sum_rows(values, value)
-        elif step.mode == BEST:
+        elif step.mode == BEST and not locked:
             best_value(values, value)
         elif tables.source.size == 0:
             for h in range(size):
@@ -167,10 +170,16 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
                     value[h] += chance * values[action, h]
         else:
             row = program.table_row[place]
+            updating = step.mode == UPDATE and not locked
             source = _rows(tables.source, block, row, count, size)
+            if updating and count == 2 and not step.predictive:
+                update_two(values, step.positive, step.negative, source, value)
+                continue
+            if updating and count == 3 and not step.predictive:
+                update_three(values, step.positive, step.negative, source, value)
+                continue
             mean_value(source, values, value, work.spare)
-            locked = program.locked[place] == -1 or program.locked[place] == board + 1
-            if step.mode == UPDATE and not locked:
+            if updating:
                 regret = _rows(tables.regret, block, row, count, size)
                 add_regret(values, value, step.positive, step.negative, regret)
                 if step.predictive:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import comb
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, I16, I32, I64, U8, U16, U32, inlined, kernel
-from equipoise.cards.deck import hole_cards
+from equipoise.cards.deck import Deck, hole_cards
 from equipoise.cards.evaluate import BLOCKED, RankTables, rank_of_key, showdown_order
 from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, renamings_that_fix, renamings_that_keep
 from equipoise.games.rules import PLAYERS, GameRules
@@ -100,8 +101,12 @@ def meeting_weights(rules: GameRules, weights: F64) -> F64:
 
 def hole_card_table(rules: GameRules) -> U8:
     """[hole, card] the cards of each hole."""
-    holes = range(rules.deck.holes(rules.hole_cards))
-    return np.array([hole_cards(hole, rules.hole_cards) for hole in holes], np.uint8)
+    return _hole_card_table(rules.deck, rules.hole_cards)
+
+
+@cache
+def _hole_card_table(deck: Deck, count: int) -> U8:
+    return np.array([hole_cards(hole, count) for hole in range(deck.holes(count))], np.uint8)
 
 
 def deal_boards(

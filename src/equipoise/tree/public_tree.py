@@ -8,9 +8,9 @@ happens: its board is still to be completed. `BettingState` is the slow twin tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,6 +137,26 @@ def build_tree(
     while growth.level_size:
         growth.grow(plan, most_nodes)
     return growth.tree(rules, None if rules.limit else menu)
+
+
+def prune(tree: PublicTree, gone: Any) -> PublicTree:
+    """A tree without some nodes (bool[node]) and all that is below them; every decision must keep an action."""
+    above = np.maximum(tree.parent, 0)
+    gone = gone & (tree.parent >= 0)
+    while (more := gone | gone[above]).sum() > gone.sum():
+        gone = more
+    kept = np.flatnonzero(~gone)
+    number = np.cumsum(~gone) - 1
+    parent = np.where(tree.parent[kept] >= 0, number[above[kept]], -1).astype(np.int32)
+    children = np.bincount(parent[1:], minlength=len(kept))
+    first_child = np.full(len(kept), -1, np.int32)
+    first_child[parent[:0:-1]] = np.arange(len(kept) - 1, 0, -1)  # the last one written, the first child, stays
+    arrays = {name: getattr(tree, name)[kept] for name in ("kind", "player", "street", "action", "chips")}
+    street_first = np.searchsorted(kept, tree.street_first).astype(np.int64)
+    return replace(
+        tree, parent=parent, first_child=first_child, num_children=children.astype(np.uint8),
+        street_first=street_first, **arrays,
+    )  # fmt: skip
 
 
 def _plan(rules: GameRules, menu: BetMenu | None, root: Root | None) -> _Plan:

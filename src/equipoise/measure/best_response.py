@@ -1,0 +1,366 @@
+"""Exact exploitability: the best response to a strategy in the whole game, by the vector walk.
+
+(Johanson and others 2011.) The walk is cut at the first deal, the flop: each flop, one of each class under renaming of
+suits, is walked on its own (small games: many at once), and leaves what it adds to the values of every call that ends
+the first street. When all are summed, the first street is finished. A sample of flops, drawn with replacement in
+proportion to the classes' sizes, gives an estimate. The responder's play on the first street is then chosen by the same
+flops that value it, which flatters it; chosen by all flops but the one that values it, it is undervalued. The estimate
+is the middle of both; the interval holds both, and sampling error around them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import comb, sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise._errors import InputError, shown
+from equipoise._jit import F64, I32, I64
+from equipoise.abstraction.bet_menu import BetMenu, load_menu
+from equipoise.agents.agent import NamedAgent, Strategy
+from equipoise.cards.symmetry import deal_classes, renamings_that_keep
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.measure.flop_file import FlopFile
+from equipoise.measure.stats import t975
+from equipoise.measure.streets import TIE, StreetWalk
+from equipoise.solve.engine import Engine, all_cores
+from equipoise.solve.walk import BEST
+from equipoise.tree.public_cards import PublicCards, deal_boards
+from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
+from equipoise.tree.report import DEFAULT_MENU
+
+METHODS = ("auto", "exact")
+LEAST_SAMPLE = 5
+MOST_PLACES = 60_000_000  # holes on all boards that are walked at once: beyond, each flop on its own
+MOST_PAIRS = 2e11  # runouts x pairs of holes of an all-in on the first street
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Exploitability:
+    """What best responses win. Chips a hand by player: the player is the responder, the strategy sits opposite."""
+
+    player_values: tuple[float, float]
+    by_street: dict[str, tuple[float, float]]  # what of it comes from hands whose betting ended there
+    big_blind: int
+    method: str
+    flops: int  # distinct ones that were walked; 0 in a game without
+    seconds: float
+    ci95_mbb: float | None = None  # half the width of the interval, where flops were sampled
+
+    @property
+    def exploitability(self) -> float:
+        """The average of both players' values, in mbb/g."""
+        return self._mbb(sum(self.player_values) / PLAYERS)
+
+    def _mbb(self, chips: float) -> float:
+        return 1000 * chips / self.big_blind
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        return {
+            "exploitability_mbb": self.exploitability,
+            **({} if self.ci95_mbb is None else {"ci95_mbb": self.ci95_mbb}),
+            "method": self.method,
+            "player_values_mbb": [self._mbb(value) for value in self.player_values],
+            "by_street_mbb": {street: [self._mbb(v) for v in values] for street, values in self.by_street.items()},
+            "flops": self.flops,
+            "seconds": self.seconds,
+        }
+
+
+def exploitability(
+    rules: GameRules,
+    agent: Strategy | str,
+    *,
+    menu: BetMenu | str | None = None,
+    method: str = "auto",
+    sample_flops: int | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    by_flop: bool | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Exploitability:
+    """How much best responses win against a strategy, or against an agent of a name.
+
+    A no-limit game takes a menu of bets for both sides (`standard` if none is given). Large games are walked flop by
+    flop (`by_flop` says so for any game); with `out`, finished flops are kept in that file, and a run that finds them
+    there goes on from them. `threads` of 0 are all cores.
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
+    strategy = NamedAgent(agent) if isinstance(agent, str) else agent
+    has_flops = rules.rounds > 1 and rules.board_cards[1] > 0
+    if not has_flops and (sample_flops is not None or out is not None):
+        raise InputError("a game without flops", remedy="leave out the sample and the file of flops")
+    if sample_flops is not None and sample_flops < LEAST_SAMPLE:
+        raise InputError(f"a sample of {sample_flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
+    started = time.monotonic()
+    if not rules.limit and not isinstance(menu, BetMenu):
+        menu = load_menu(menu or DEFAULT_MENU, rules)
+    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    measurement = _Measurement(rules, strategy, tree, threads or all_cores())
+    if rules.rounds == 1:
+        parts, flops, half_width = measurement.one_street(), 0, None
+    elif sample_flops is not None:
+        drawn = measurement.draw(sample_flops, seed)
+        by_number = measurement.flops(sorted(set(drawn.tolist())), out, progress)
+        parts, half_width = measurement.estimate(drawn, by_number)
+        flops = len(by_number)
+    else:
+        apart = measurement.is_large if by_flop is None else by_flop
+        parts = measurement.exact(apart or out is not None, out, progress)
+        flops, half_width = len(measurement.deals[0]), None
+    return Exploitability(
+        player_values=(float(parts[0].sum()), float(parts[1].sum())),
+        by_street={rules.street_name(s): (float(v[0]), float(v[1])) for s, v in enumerate(parts.T)},
+        big_blind=rules.big_blind,
+        method="exact",
+        flops=flops,
+        seconds=time.monotonic() - started,
+        ci95_mbb=None if half_width is None else 1000 * half_width / rules.big_blind,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Measurement:
+    """One strategy in one game. A flop is a number: that of its class among `deals`."""
+
+    rules: GameRules
+    strategy: Strategy
+    tree: PublicTree
+    threads: int
+
+    def __post_init__(self) -> None:
+        rules = self.rules
+        unseen = rules.deck.size - PLAYERS * rules.hole_cards
+        pairs = comb(unseen, sum(rules.board_cards)) * rules.deck.holes(rules.hole_cards) ** 2
+        if rules.rounds > 1 and self._early_all_ins and pairs > MOST_PAIRS:
+            raise InputError(
+                f"an all-in before the first deal has {pairs:.0e} showdowns",
+                remedy="use a smaller deck or a limit game",
+            )
+
+    @property
+    def _early_all_ins(self) -> bool:
+        return bool((self.tree.kind[self.tree.street == 0] == SHOWDOWN).any())
+
+    @cached_property
+    def deals(self) -> tuple[Any, I64]:
+        """The first deals, one of each class: cards, and how many deals it stands for."""
+        rules = self.rules
+        every = np.ones(rules.deck.holes(rules.hole_cards))
+        renamings = renamings_that_keep(rules.deck, rules.hole_cards, [every])
+        cards, sizes = deal_classes(rules.deck, (), rules.board_cards[1], renamings)
+        return cards, sizes.astype(np.int64)
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether all boards together are too many to be walked at once."""
+        rules = self.rules
+        places = PLAYERS * len(self.deals[0]) * rules.deck.holes(rules.hole_cards)
+        for street in range(2, rules.rounds):
+            places *= comb(rules.deck.size - rules.board_size(street - 1), rules.board_cards[street])
+        return places > MOST_PLACES
+
+    @cached_property
+    def sides(self) -> list[_Side]:
+        """The two best responses, by player."""
+        many = self.rules.rounds > 1
+        cards = deal_boards(self.rules, first_deals=[0] if many else None)
+        precision = np.float32 if many and self.is_large else np.float64
+        never = self.strategy.never(self.tree)
+        theirs = [never & (self.tree.player[self.tree.parent] == 1 - player) for player in range(PLAYERS)]
+        engines = [Engine(prune(self.tree, gone), cards, precision=precision) for gone in theirs]
+        return [_Side(player, engine, self.strategy) for player, engine in enumerate(engines)]
+
+    def one_street(self) -> F64:
+        """[player, street] where there is one street only."""
+        values = [side.engine.evaluate(side.player, self.strategy.tables(side.engine), BEST) for side in self.sides]
+        return np.array(values)[:, np.newaxis]
+
+    def exact(self, apart: bool, out: str | Path | None, progress: Progress | None) -> F64:
+        """[player, street] values of a best response, all flops walked."""
+        count = len(self.deals[0])
+        if apart:
+            found = self.flops(range(count), out, progress)
+        else:
+            pieces = 1 if self._early_all_ins else min(count, self.threads)  # each piece makes the all-in matrix anew
+            numbers = np.array_split(np.arange(count), pieces)
+            found = dict(self._walk_all([piece.tolist() for piece in numbers], progress))
+        return self._respond(sum(found[i].astype(np.float64) for i in sorted(found)))
+
+    def _respond(self, brought: F64, chosen_by: F64 | None = None) -> F64:
+        """[player, street] what best responses win, given what deals bring; chosen by the same, or by another."""
+        cut = self.sides[0].size
+        guides = (None, None) if chosen_by is None else (chosen_by[:cut], chosen_by[cut:])
+        parts = (brought[:cut], brought[cut:])
+        return np.array([side.finish(part, guide) for side, part, guide in zip(self.sides, parts, guides, strict=True)])
+
+    def flops(self, numbers: Sequence[int], out: str | Path | None, progress: Progress | None) -> dict[int, Any]:
+        """What each of some flops brings: from the file if it is there, else walked, and added to the file."""
+        tree = self.tree
+        made_for = {
+            "game": self.rules.fingerprint,
+            "tree": blake2b(tree.parent.tobytes() + tree.action.tobytes(), digest_size=8).hexdigest(),
+            "strategy": self.strategy.name,
+        }
+        length = sum(side.size for side in self.sides)
+        file = FlopFile(out, made_for, length, self.sides[0].engine.precision) if out is not None else None
+        found = dict(file.values) if file else {}
+        missing = [number for number in numbers if number not in found]
+        for i, values in self._walk_all([[number] for number in missing], progress):
+            found[missing[i]] = values
+            if file:
+                file.add(missing[i], values)
+        return {number: found[number] for number in numbers}
+
+    def _walk_all(self, pieces: list[list[int]], progress: Progress | None) -> Iterator[tuple[int, Any]]:
+        """Walk pieces in threads; their numbers and values as they come."""
+        for side in self.sides:
+            side.prepare()
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            numbers: dict[Future[Any], int] = {pool.submit(self._walk, piece): i for i, piece in enumerate(pieces)}
+            for done, future in enumerate(as_completed(numbers), 1):
+                yield numbers[future], future.result()
+                if progress:
+                    progress(done / len(pieces))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _walk(self, flops: Sequence[int]) -> Any:
+        """What some flops bring to both sides, flat."""
+        cards = deal_boards(self.rules, first_deals=flops)
+        return np.concatenate([side.walk(cards).ravel() for side in self.sides])
+
+    def draw(self, count: int, seed: int) -> I64:
+        """Numbers of flops, each as likely as its class is large."""
+        sizes = self.deals[1]
+        return np.random.default_rng(seed).choice(len(sizes), count, p=sizes / sizes.sum())
+
+    def estimate(self, drawn: I64, found: dict[int, Any]) -> tuple[F64, float]:
+        """[player, street] values from a sample of flops, and half the width of the interval of their average."""
+        sizes, count = self.deals[1], len(drawn)
+        times = {number: sizes.sum() / sizes[number] for number in found}  # one over its chance
+        whole = sum(found[number].astype(np.float64) * times[number] for number in drawn.tolist())
+        flattered, modest = {}, {}
+        for number, values in found.items():
+            alone = values.astype(np.float64) * times[number]
+            flattered[number] = self._respond(alone, chosen_by=whole / count)
+            modest[number] = self._respond(alone, chosen_by=(whole - alone) / (count - 1))
+        both = np.array(
+            [(flattered[number], modest[number]) for number in drawn.tolist()]
+        )  # [draw, which, player, street]
+        by_draw = both.sum(axis=3).mean(axis=(1, 2))
+        high, low = both.sum(axis=3).mean(axis=(0, 2))
+        half_width = t975(count - 1) * by_draw.std(ddof=1) / sqrt(count) + (high - low) / 2
+        return both.mean(axis=(0, 1)), float(half_width)
+
+
+class _Classes(NamedTuple):
+    """Holes that renamings of suits turn into each other before anything is dealt; they have the same values."""
+
+    member: F64  # [hole, class] 1 / size where the hole is of the class
+    sizes: F64  # [class]
+
+    @classmethod
+    def of(cls, engine: Engine) -> _Classes:
+        boards = engine.cards.arrays
+        _, index = np.unique(boards.orbit[: boards.counts[0, 0]], return_inverse=True)
+        sizes = np.bincount(index).astype(np.float64)
+        return cls(np.eye(len(sizes))[index] / sizes, sizes)
+
+    def mean(self, by_hole: Any) -> Any:
+        """[..., hole] -> [..., class]."""
+        return by_hole.astype(np.float64) @ self.member
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The best response of one player: walked below flops, and finished on the first street.
+
+    What the strategy never plays is not in this engine's tree.
+    """
+
+    player: int
+    engine: Engine  # on some flop; its betting program serves all
+    strategy: Strategy
+
+    @cached_property
+    def classes(self) -> _Classes:
+        return _Classes.of(self.engine)
+
+    @cached_property
+    def streets(self) -> int:
+        return self.engine.tree.rules.rounds
+
+    @cached_property
+    def deals(self) -> I32:
+        """The rows of the first street whose calls lead to the flop."""
+        program = self.engine.program.arrays
+        return program.deals[: program.group_deals[1]]
+
+    @property
+    def size(self) -> int:
+        """How many numbers a flop brings: [total or part, deal, class]."""
+        return (self.streets - 1) * len(self.deals) * len(self.classes.sizes)
+
+    @cached_property
+    def terminals(self) -> F64:
+        """[place, class] values of the first street's terminals, other rows unset."""
+        rows = StreetWalk(self.engine, self.strategy.tables(self.engine), self.player).go_down()
+        return np.asarray(self.classes.mean(rows))
+
+    def prepare(self) -> None:
+        """Make what threads share."""
+        _ = self.terminals, self.deals
+
+    def walk(self, cards: PublicCards) -> Any:
+        """What some flops bring: [total or part, deal, class], as `StreetWalk.run`."""
+        engine = self.engine.on(cards)
+        values = StreetWalk(engine, self.strategy.tables(engine), self.player).run()
+        return self.classes.mean(values).astype(engine.precision)
+
+    def finish(self, brought: F64, chosen_by: F64 | None) -> F64:
+        """[street] what the best response wins in hands that end there; its actions are the best for `chosen_by`."""
+        program = self.engine.program.arrays
+        rows = self._lay_out(brought)
+        guide = rows if chosen_by is None else self._lay_out(chosen_by)
+        tables = (rows,) if guide is rows else (rows, guide)
+        for place in range(len(self.terminals) - 1, -1, -1):
+            if program.kind[place] != DECISION:
+                continue
+            first = int(program.first_child[place])
+            below = slice(first, first + int(program.num_children[place]))
+            if program.player[place] != self.player:
+                for table in tables:
+                    table[:, place] = table[:, below].sum(axis=1)
+                continue
+            most = guide[0, below].max(axis=0)
+            best = (guide[0, below] >= most - TIE * abs(most)).argmax(axis=0)[np.newaxis, np.newaxis]
+            for table in tables:
+                table[:, place] = np.take_along_axis(table[:, below], best, axis=1)[:, 0]
+            guide[0, place] = most
+        total, *parts = rows[:, 0] @ self.classes.sizes / self.engine.meetings
+        return np.array([*parts, total - sum(parts)])
+
+    def _lay_out(self, brought: F64) -> F64:
+        """[total or part, place, class]; parts are those of the first street, the second, ... but the last."""
+        by_deal = brought.reshape(self.streets - 1, len(self.deals), len(self.classes.sizes))
+        rows = np.zeros((self.streets, *self.terminals.shape))
+        rows[:2] = self.terminals
+        rows[0, self.deals] = by_deal[0]
+        rows[1, self.deals] = 0
+        rows[2:, self.deals] = by_deal[1:]
+        return rows

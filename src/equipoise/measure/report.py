@@ -1,0 +1,48 @@
+"""Results as files of one stem: .json (the summary and the rows), .csv (the rows), .png (the picture)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from equipoise._cache import write_whole
+
+
+def write_report(
+    stem: Path, summary: dict[str, Any], rows: list[dict[str, Any]], draw: Callable[[Any, list[dict[str, Any]]], None]
+) -> None:
+    """Write the three files; `draw` fills the axes of the picture."""
+    write_whole(_named(stem, ".json"), lambda path: _write_json(path, {**summary, "rows": rows}))
+    write_whole(_named(stem, ".csv"), lambda path: _write_csv(path, rows))
+    write_whole(_named(stem, ".png"), lambda path: _write_png(path, rows, draw))
+
+
+def _named(stem: Path, suffix: str) -> Path:
+    return stem.parent / (stem.name + suffix)
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_png(path: Path, rows: list[dict[str, Any]], draw: Callable[[Any, list[dict[str, Any]]], None]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), dpi=110)
+    draw(axes, rows)
+    figure.tight_layout()
+    figure.savefig(path, format="png")
+    plt.close(figure)

@@ -1,0 +1,261 @@
+"""Spots: agreement with another solver, the laws of locks and lines, files that are whole or refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equipoise
+from equipoise import InputError, Solution, read_spot
+from equipoise.cards.ranges import hole_text
+from equipoise.solve.lines import find_line, line_of
+from equipoise.solve.problem import Problem
+from equipoise.solve.spot import Spot, load_spot
+from equipoise.tree.public_tree import DECISION
+
+DATA = Path(__file__).parent / "data"
+SPOTS = Path(__file__).parent.parent / "spots"
+
+RIVER = """
+board = "Qs Jh 2h 8d 5c"
+pot = {pot}
+stack = 200
+ranges = {{ oop = "{oop}", ip = "{ip}" }}
+[betting]
+bet = [0.5, "all-in"]
+{more}
+"""
+
+
+def river(oop: str = "QQ,JJ,T9s,76s", ip: str = "AQ,KQ,AJs,T9s", pot: int = 100, more: str = "") -> Spot:
+    return read_spot(RIVER.format(oop=oop, ip=ip, pot=pot, more=more))
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, object]:
+    """A turn solved by another program to 0.01% of the pot: its rules, tree, EVs and strategies."""
+    found: dict[str, object] = json.loads((DATA / "turn.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def turn() -> Solution:
+    return equipoise.solve(load_spot(SPOTS / "turn.toml"), target=0.02, threads=1)
+
+
+def by_hand(view, values):  # type: ignore[no-untyped-def]
+    return {hole_text(int(hole)): values[..., i] for i, hole in enumerate(view.holes)}
+
+
+def test_the_tree_is_the_reference_tree(reference) -> None:  # type: ignore[no-untyped-def]
+    tree = load_spot(SPOTS / "turn.toml").tree()
+    ours = {}
+    for node in np.flatnonzero(tree.kind == DECISION):
+        names = [name.replace("all-in", "allin") for name in _names(tree, int(node))]
+        ours[line_of(tree, int(node)).replace("all-in", "allin")] = (int(tree.player[node]), names)
+    theirs = {}
+    for node in reference["betting_tree"]:
+        line = [_plain(part) for part in node["history"].replace("|", "").split() if part]
+        theirs[", ".join(line)] = (node["player"], [_plain(action) for action in node["actions"]])
+    assert ours == theirs
+
+
+def _names(tree, node: int) -> list[str]:  # type: ignore[no-untyped-def]
+    from equipoise.solve.lines import action_names
+
+    return action_names(tree, node)
+
+
+def _plain(action: str) -> str:
+    return action.lower().replace("(", " ").replace(")", "").strip()
+
+
+def test_turn_agrees_with_another_solver(turn: Solution, reference) -> None:  # type: ignore[no-untyped-def]
+    values = [turn.value(player) + 100 for player in (0, 1)]
+    assert sum(values) == pytest.approx(200, abs=1e-3)
+    assert values == pytest.approx(reference["result"]["root_ev"], abs=0.001 * 200)
+    assert 100 * turn.exploitability() / 200 <= 0.02
+    root = turn.strategy()
+    assert by_hand(root, root.holes).keys() == reference["player0"]["hands"].keys()
+    for player, name in ((0, "player0"), (1, "player1")):
+        hands = reference[name]["hands"]
+        holes = turn.engine.cards.holes(0, player)
+        evs = dict(zip((hole_text(int(h)) for h in holes), turn.values(player) + 100, strict=True))
+        assert np.mean([abs(evs[hand] - hands[hand]["ev"]) for hand in hands]) < 0.4  # chips of a pot of 200
+        assert max(abs(evs[hand] - hands[hand]["ev"]) for hand in hands) < 2.5
+    equities = by_hand(root, root.equity)
+    for hand, told in reference["player0"]["hands"].items():
+        assert equities[hand] == pytest.approx(told["equity"], abs=1e-5)
+
+
+def test_turn_strategies_agree_where_equilibria_leave_no_choice(turn: Solution, reference) -> None:  # type: ignore[no-untyped-def]
+    root, after_check = turn.strategy(), turn.strategy("check")
+    nodes = {node["line"]: node for node in reference["nodes"]}
+    assert root.frequency == pytest.approx(nodes[""]["range_frequency"], abs=0.02)
+    assert after_check.frequency == pytest.approx(nodes["Check"]["range_frequency"], abs=0.03)
+    played = by_hand(after_check, after_check.strategy)
+    told = nodes["Check"]["hands"]
+    clear = [
+        h for h in told if max(told[h]["freq"]) > 0.999 and np.ptp(np.partition(told[h]["action_ev"], -2)[-2:]) > 3
+    ]
+    assert len(clear) > 30
+    for hand in clear:
+        assert played[hand].argmax() == np.argmax(told[hand]["freq"]), hand
+    worth = by_hand(after_check, after_check.ev)
+    close = [abs(worth[hand][a] - told[hand]["action_ev"][a]) for hand in told for a in (0, 1)]
+    assert np.mean(close) < 0.5
+
+
+def test_a_locked_opponent_who_always_folds_is_bluffed_with_everything() -> None:
+    lock = (
+        '[[lock]]\nline = "bet 50"\nstrategy = { fold = 1.0 }\n[[lock]]\nline = "all-in"\nstrategy = { fold = 1.0 }\n'
+    )
+    free = equipoise.solve(river(oop="QQ,76s,64s,43s"), target=0.05, threads=1)
+    locked = equipoise.solve(river(oop="QQ,76s,64s,43s", more=lock), target=0.05, threads=1)
+    bets = 1 - locked.strategy().strategy[0]
+    air = [i for i, hole in enumerate(locked.strategy().holes) if hole_text(int(hole))[0] == "7"]
+    assert bets[air].min() > 0.99
+    assert free.strategy().strategy[0][air].min() > 0.1  # some of it gives up against one who calls
+    assert locked.strategy("bet 50").strategy[0].min() == pytest.approx(1)
+    assert locked.value(0) > free.value(0) + 1
+
+
+def test_a_lock_on_the_river_changes_the_turn() -> None:
+    text = (SPOTS / "turn.toml").read_text().replace("target = 0.1", "target = 1.0")
+    free = equipoise.solve(read_spot(text), threads=1)
+    lock = '\n[[lock]]\nline = "check, check, bet 100"\nstrategy = { fold = 1.0 }\n'
+    locked = equipoise.solve(read_spot(text + lock), threads=1)
+    assert locked.value(0) > free.value(0) + 2
+    assert locked.strategy("check, check", "3d").frequency[0] < free.strategy("check, check", "3d").frequency[0]
+    one = equipoise.solve(read_spot(text + lock + 'board = "3d"\n'), target=100, iterations=100, threads=1)
+    folds = one.strategy("check, check, bet 100", "3d").strategy[0].min()
+    assert folds == pytest.approx(1)
+    assert one.strategy("check, check, bet 100", "3c").strategy[0].min() < 0.5
+
+
+def test_lock_frequencies_by_range() -> None:
+    lock = '[[lock]]\nline = "check"\nstrategy = { "bet 50" = "AQ:0.25,T9s" }\n'
+    solution = equipoise.solve(river(more=lock), target=100, iterations=50, threads=1)
+    view = solution.strategy("check")
+    mix = by_hand(view, view.strategy)
+    assert mix["AcQc"] == pytest.approx([0.375, 0.25, 0.375], abs=1e-6)
+    assert mix["Th9h"] == pytest.approx([0, 1, 0], abs=1e-6)
+
+
+def test_rake_comes_out_of_the_pot() -> None:
+    for pot in (100, 101):
+        free = equipoise.solve(river(pot=pot), target=0.05, threads=1)
+        assert free.value(0) + free.value(1) == pytest.approx(0, abs=1e-4)
+        raked = equipoise.solve(river(pot=pot, more="[rake]\nrate = 0.05\ncap = 3"), target=0.05, threads=1)
+        assert raked.value(0) + raked.value(1) == pytest.approx(-3, abs=1e-4)  # every pot is above 60
+        assert 0 <= raked.exploitability() < 0.06
+
+
+def test_mirror_boards_show_mirror_hands() -> None:
+    spot = read_spot(
+        'board = "Qs Jh 2d 8c"\npot = 50\nstack = 50\nranges = { oop = "any", ip = "any" }\nbetting = { bet = [1.0] }'
+    )
+    assert len(Problem.of_spot(spot).cards.cards) == 49
+    spot = read_spot(
+        'board = "Qs Js 2s 8s"\npot = 50\nstack = 50\nranges = { oop = "99,A7s", ip = "KT" }\nbetting = { bet = [1.0] }'
+    )
+    solution = equipoise.solve(spot, target=0.5, threads=1)
+    assert len(solution.engine.cards.cards) < 49
+    one, two = solution.strategy("check, check", "5c"), solution.strategy("check, check", "5h")
+    swapped = {hand.translate(str.maketrans("ch", "hc")): mix for hand, mix in by_hand(two, two.strategy).items()}
+    for hand, mix in by_hand(one, one.strategy).items():
+        first, second = hand[:2], hand[2:]
+        assert mix == pytest.approx(swapped.get(first + second, swapped.get(second + first)), abs=1e-6)
+
+
+def test_lines_name_every_node_and_find_it_again() -> None:
+    tree = load_spot(SPOTS / "turn.toml").tree()
+    for node in np.flatnonzero(tree.kind == DECISION):
+        assert find_line(tree, line_of(tree, int(node))) == node
+    assert find_line(tree, " Check ,ALL-IN") == find_line(tree, "check, all-in 800")
+    for line in ("bet 99", "check, fold", "jump", "bet", "check, check, check, check, check"):
+        with pytest.raises(InputError, match=r"line|action"):
+            find_line(tree, line)
+
+
+def test_a_solution_file_is_whole_or_refused(tmp_path: Path) -> None:
+    solution = equipoise.solve(river(), target=0.2, threads=1)
+    path = tmp_path / "river.solution"
+    solution.save(path)
+    again = Solution.load(path)
+    np.testing.assert_array_equal(again.average, solution.average)
+    assert again.strategy("check").frequency == pytest.approx(solution.strategy("check").frequency)
+    assert again.percent == solution.percent
+    whole = path.read_bytes()
+    for damage in (
+        whole[:-7],
+        whole[:100],
+        b"",
+        whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:],
+        b"{}\n" + whole,
+    ):
+        path.write_bytes(damage)
+        with pytest.raises(InputError) as error:
+            Solution.load(path)
+        assert "river.solution" in str(error.value)
+    with pytest.raises(InputError):
+        solution.save(tmp_path / "nowhere" / "x.solution")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('board = "Qs Jh 2h 8d Qs"', "twice"),
+        ('board = "Qs Jh"', "board"),
+        ("pot = 0", "pot"),
+        ("pot = 1.5", "pot"),
+        ("stack = -1", "stack"),
+        ('ranges = { oop = "QsJh", ip = "AA" }', "oop"),
+        ('ranges = { oop = "QQ" }', "ip"),
+        ('ranges = { oop = "Q?", ip = "AA" }', "Q?"),
+        ("target = -1", "target"),
+        ("wings = 2", "wings"),
+        ("betting = { }", "bet"),
+        ('lock = [ { line = "jump", strategy = { fold = 1.0 } } ]', "jump"),
+        ('lock = [ { line = "bet 50", strategy = { jump = 1.0 } } ]', "jump"),
+        ('lock = [ { line = "bet 50", strategy = { fold = 0.7, call = 0.7 } } ]', "more than 1"),
+        ("this is not toml", "TOML"),
+    ],
+)
+def test_bad_spots_are_one_clear_line(change: str, said: str) -> None:
+    table = {
+        "board": 'board = "Qs Jh 2h 8d 5c"',
+        "pot": "pot = 100",
+        "stack": "stack = 200000",
+        "ranges": 'ranges = { oop = "QQ", ip = "AA" }',
+        "betting": "betting = { bet = [0.5] }",
+    }
+    table[change.split(" = ")[0]] = change
+    with pytest.raises(InputError) as error:
+        equipoise.solve(read_spot("\n".join(table.values()), "spot.toml"), iterations=1, threads=1)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.solve.problem.MOST_NODES", 150)
+    with pytest.raises(InputError, match="over 150 nodes"):
+        equipoise.solve(load_spot(SPOTS / "turn.toml"), threads=1)
+
+
+def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.solve.solving.available_memory", lambda: 1000)
+    with pytest.raises(InputError, match="GB"):
+        equipoise.solve(river(), threads=1)
+
+
+def test_interrupting_keeps_what_there_is() -> None:
+    def stop(iteration: int, seconds: float, left: float) -> None:
+        del seconds, left
+        if iteration >= 20:
+            raise KeyboardInterrupt
+
+    solution = equipoise.solve(river(), target=0, threads=1, on_look=stop)
+    assert solution.iterations == 20
+    assert solution.strategy().strategy.sum(axis=0) == pytest.approx(1)
