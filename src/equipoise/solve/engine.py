@@ -31,7 +31,7 @@ from equipoise.solve.walk import (
     walk_up,
 )
 from equipoise.tree.public_cards import PublicCards, all_in_matrix
-from equipoise.tree.public_tree import SHOWDOWN, PublicTree
+from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
 from equipoise.tree.terminal import DECK
 
 EMPTY = np.zeros(0, np.float32)
@@ -164,7 +164,25 @@ class Engine:
             empty if regret is None else regret,
             empty if average is None else average,
             nothing if fixed is None else fixed,
+            np.zeros((PLAYERS, 0)) if fixed is None else self._paths(fixed),
         )
+
+    def _paths(self, fixed: F64) -> F64:
+        """[walker, place] what an opponent who plays holes alike reaches a place with; empty if ranges have weights."""
+        program = self.program.arrays
+        paths = np.ones((PLAYERS, len(fixed)))
+        if any((weights != 1).any() for weights in self.cards.root_weights):
+            return np.zeros((PLAYERS, 0))
+        above = np.full(len(fixed), -1)
+        for parent in np.flatnonzero(program.num_children):
+            first = program.first_child[parent]
+            above[first : first + program.num_children[parent]] = parent
+        for place in range(len(fixed)):  # parents come before children
+            if above[place] >= 0:
+                paths[:, place] = paths[:, above[place]]
+                if program.kind[above[place]] == DECISION:
+                    paths[1 - program.player[above[place]], place] *= fixed[place]
+        return paths
 
     def plan(self, step: Step, tables: Tables, weights: F64 | None = None) -> Plan:
         """What a kernel needs for one walk."""

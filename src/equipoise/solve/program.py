@@ -17,7 +17,7 @@ from equipoise._jit import F64, I8, I32, I64, U8
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
 
-CACHE_BYTES = 700_000  # for the rows of a group of the last street
+CACHE_BYTES = 1_400_000  # for the rows of a group of the last street
 
 
 class Program(NamedTuple):

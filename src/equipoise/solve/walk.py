@@ -39,6 +39,7 @@ class Tables(NamedTuple):
     regret: F32  # what UPDATE adds to: the same array as `source`, unless the step is predictive
     average: F32  # what the opponent adds its reach x strategy to, where `averaging`
     fixed: F64  # [place] the probability of the action that leads to a place, the same for all holes
+    path: F64  # [walker, place] with `fixed` and plain ranges: the one number that the opponent reaches a place with
 
 
 class Step(NamedTuple):
@@ -237,6 +238,58 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
         scatter_lanes(my_count, work)
 
 
+@kernel
+def evaluate_blind(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
+    """Values of terminals against an opponent who plays all holes alike: one showdown serves every node of a board."""
+    program, walker = plan.program, plan.step.walker
+    path, size = plan.tables.path[walker], np.int64(plan.boards.counts[board, walker])
+    if group == program.street_groups[street]:
+        meet_everyone(board, last, plan, work)
+    won, met = work.spare, work.lanes_in  # as `meet_everyone` left them
+    start, base, length = program.group_first[group], work.value_base[street], padded(size)
+    for place in program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]:
+        row = _row(work.value, base, place - start, length)
+        win = work.value.dtype.type(path[place] * program.win[walker, place])
+        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
+        for h in range(size):
+            row[h] = win * won[h] + meet * met[h]
+    for place in program.folds[program.group_folds[group] : program.group_folds[group + 1]]:
+        row = _row(work.value, base, place - start, length)
+        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
+        for h in range(size):
+            row[h] = meet * met[h]
+
+
+@view
+def meet_everyone(board: Int, last: bool, plan: Plan, work: Workspace) -> None:
+    """Win minus lose (into `spare`) and what is met (into `lanes_in`) of each hole against every hole once."""
+    boards, runouts, walker = plan.boards, plan.runouts, plan.step.walker
+    my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
+    their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
+    mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
+    theirs = Cards(
+        boards.card1[their_first : their_first + their_count], boards.card2[their_first : their_first + their_count]
+    )
+    for h in range(their_count * LANES):
+        work.lanes_in[h] = 1
+    store(work.lanes_in, their_count, zeros(work.lanes_in))
+    same = boards.same[my_first : my_first + my_count]
+    meeting_lanes(work.lanes_in, work.lanes_met, work.run, mine, theirs, same, plan.two_cards)
+    scale = 1.0
+    if last:
+        first = boards.group_first[board]
+        groups = boards.groups[first : first + boards.num_groups[board] + 1]
+        showdown_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, groups, walker, plan.two_cards)
+    elif runouts.first[board, walker] >= 0:
+        first = runouts.first[board, walker]
+        matrix = runouts.matrix[first : first + my_count * their_count].reshape((my_count, their_count))
+        runout_lanes(work.lanes_in, work.lanes_out, matrix)
+        scale = runouts.scale[board]
+    for h in range(my_count):
+        work.spare[h] = work.lanes_out[h * LANES] * scale
+        work.lanes_in[h] = work.lanes_met[h * LANES]
+
+
 @view
 def address_lanes(
     batch: I32,
@@ -399,9 +452,12 @@ def average_row(value: F32, orbit: U16, total: F32, times: F32) -> None:
 def enter_board(board: Int, street: Int, last: bool, plan: Plan, above: Workspace, work: Workspace) -> None:
     """Down a board's street; on the last street, also up again and back to the street before."""
     for group in range(plan.program.street_groups[street], plan.program.street_groups[street + 1]):
-        bring_reach(group, board, street, plan, above, work)
-        go_down(group, board, street, plan, work)
-        evaluate_terminals(group, board, street, last, plan, work)
+        if plan.tables.path.size == 0:
+            bring_reach(group, board, street, plan, above, work)
+            go_down(group, board, street, plan, work)
+            evaluate_terminals(group, board, street, last, plan, work)
+        else:
+            evaluate_blind(group, board, street, last, plan, work)
         if last:
             go_up(group, board, street, plan, work)
             hand_back(group, board, street, plan, above, work)

@@ -44,24 +44,24 @@ def _showdown_two(
 ) -> None:
     for card in range(DECK):
         store(run, card, zeros(run))
-    for i in range(groups[groups.shape[0] - 1, me]):
-        store(out, i, zeros(out))
     total = zeros(run)
-    behind = 0  # what a group's end is, the next group's start is: both are visited at once
+    behind = 0
     for group in range(groups.shape[0] - 1):
-        for i in range(behind, groups[group + 1, me]):
+        here = groups[group, me]
+        for i in range(behind, here):  # the end of the group before is the start of this one
             upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
             store(out, i, add(load(out, i), upto))
-        behind = groups[group, me]
+        for i in range(here, groups[group + 1, me]):
+            store(out, i, subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i])))
+        behind = here
         for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
-            here, a, b = load(reach, j), theirs1[j], theirs2[j]
-            total = add(total, here)
-            store(run, a, add(load(run, a), here))
-            store(run, b, add(load(run, b), here))
-    for i in range(groups[groups.shape[0] - 1, me]):
+            weight, a, b = load(reach, j), theirs1[j], theirs2[j]
+            total = add(total, weight)
+            store(run, a, add(load(run, a), weight))
+            store(run, b, add(load(run, b), weight))
+    for i in range(behind):  # in the last group, its end is the end of all
         everything = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-        if i < behind:
-            store(out, i, subtract(load(out, i), everything))  # the last group's end is the end of all
+        store(out, i, subtract(load(out, i), everything))
 
 
 @kernel
