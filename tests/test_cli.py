@@ -108,10 +108,38 @@ def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("games", "equity", "bench"):
+    for command in ("games", "equity", "solve", "measure", "reproduce", "bench"):
         text = run(command, "--help").stdout
-        assert f"Example: equipoise {command}" in text
+        assert f"equipoise {command} " in text[text.index("Example") :]
         assert "--json" in text
+
+
+def test_solve_saves_what_show_shows(tmp_path: Path) -> None:
+    spot = tmp_path / "tiny.toml"
+    spot.write_text(
+        'board = "Qs Jh 2h 8d 5c"\npot = 100\nstack = 200\n'
+        'ranges = { oop = "QQ,76s", ip = "AQ" }\nbetting = { bet = [0.5] }\n'
+    )
+    saved = str(tmp_path / "tiny.solution")
+    answer = json.loads(run("solve", str(spot), "--target", "0.2", "--out", saved, "--json").stdout)
+    assert answer["exploitability_percent_pot"] <= 0.2
+    assert answer["ev"]["oop"] + answer["ev"]["ip"] == pytest.approx(100, abs=1e-3)
+    assert set(answer["root"]) == {"check", "bet 50"}
+    for key in ("iterations", "seconds", "cpu_seconds", "memory_bytes"):
+        assert answer[key] > 0
+    shown = json.loads(run("solve", "show", saved, "--line", "bet 50", "--json").stdout)
+    assert shown["player"] == 1
+    assert shown["actions"][:2] == ["fold", "call"]
+    assert sum(shown["frequency"]) == pytest.approx(1)
+    for wrong in (["show", saved, "--line", "bet 51"], ["show", str(spot)], ["show"], [str(tmp_path / "none.toml")]):
+        done = run("solve", *wrong)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+
+
+def test_reproduce_lists_and_refuses() -> None:
+    assert "cfr-br-figure-3" in run("reproduce").stdout
+    assert run("reproduce", "figure-99").returncode == 2
 
 
 def test_the_library_offers_what_it_names() -> None:

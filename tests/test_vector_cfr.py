@@ -261,7 +261,7 @@ def test_locked_decisions_keep_their_strategy(kuhn: Engine, variant: str) -> Non
     bet = kuhn.tree.children(0)[1]
     engine = Engine(kuhn.tree, kuhn.cards, locked=((bet, -1),), precision=np.float64)
     solver = VectorCFR(engine, variant)
-    for table in {id(t): t for t in (solver.regret, solver.current)}.values():
+    for table in {id(t): t for t in (solver.regret, solver.current, solver.average)}.values():
         rows_of(engine, table, bet)[:] = [[1.0], [0.0]]
     solver.run(1000)
     assert rows_of(engine, solver.regret, bet).tolist() == [[1.0] * 3, [0.0] * 3]
