@@ -1,5 +1,6 @@
 """Spots: agreement with another solver, the laws of locks and lines, files that are whole or refused."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise import InputError, Solution, read_spot
+from equipoise import Deck, InputError, Solution, load_game, read_spot
 from equipoise.cards.ranges import hole_text
 from equipoise.solve.lines import find_line, line_of
 from equipoise.solve.problem import Problem
@@ -259,3 +260,17 @@ def test_interrupting_keeps_what_there_is() -> None:
     solution = equipoise.solve(river(), target=0, threads=1, on_look=stop)
     assert solution.iterations == 20
     assert solution.strategy().strategy.sum(axis=0) == pytest.approx(1)
+
+
+def test_a_reduced_deck_game_of_four_streets_is_solved_and_measured() -> None:
+    """No-limit hold'em with twelve cards, all-ins on every street; measured in double precision by another engine."""
+    rules = dataclasses.replace(load_game("holdem.nolimit"), deck=Deck(4, 3), stacks=(400, 400), name="reduced")
+    solution = equipoise.solve(rules, menu={"bet": [1.0, "all-in"]}, target=0.2, threads=2)
+    assert len(solution.engine.tree.entries[3]) > 5
+    exact = solution.problem.engine(1, np.float64)
+    table = solution.average.astype(np.float64)
+    first, second = exact.best_responses(exact.tables(table))
+    assert 0 < (first + second) / 2 <= 0.002 * 100 * 1.05
+    assert exact.evaluate(0, exact.tables(table)) == pytest.approx(solution.value(0), abs=1e-3)
+    uniform = exact.best_responses(exact.tables(exact.zeros()))
+    assert sum(uniform) / 2 > 50  # chips: half a big blind and more

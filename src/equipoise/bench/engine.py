@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._arrays import aligned_zeros
 from equipoise._jit import F32, U8, U16, kernel
 from equipoise._simd import LANES
 from equipoise.bench.measure import Benchmark, Work, compare
@@ -56,8 +57,19 @@ ranges = {{ oop = "{_OOP}", ip = "{_IP}" }}
 bet = [0.5, "all-in"]
 raise = [0.6, "all-in"]
 """
+FLOP = f"""
+board = "Qs Jh 2h"
+pot = 200
+stack = 900
+ranges = {{ oop = "{_OOP}", ip = "{_IP}" }}
+betting = {{ bet = [0.75] }}
+"""
 # CPU seconds of the Rust solver on one core of this kind of machine, to 0.5% and 0.1% of the pot; the best of a range.
-SPOTS = {"river, all hands": (RIVER, 0.061, 0.245), "turn, two sizes": (TURN, 1.3, 3.2)}
+SPOTS = {
+    "river, all hands": (RIVER, 0.061, 0.245),
+    "turn, two sizes": (TURN, 1.3, 3.2),
+    "flop, one size": (FLOP, 45, 90),
+}
 
 
 def run() -> list[Benchmark]:
@@ -72,8 +84,9 @@ def _showdowns() -> list[Benchmark]:
     mine = Cards(np.ascontiguousarray(boards.card1[here]), np.ascontiguousarray(boards.card2[here]))
     groups = boards.groups[: int(boards.num_groups[0]) + 1]
     rng = np.random.default_rng(1)
-    lanes = rng.random((size + 1) * LANES, np.float32)
-    out, run = np.zeros_like(lanes), np.zeros(52 * LANES, np.float32)
+    lanes, out = (aligned_zeros((size + 1) * LANES, np.float32) for _ in range(2))
+    lanes[:] = rng.random(len(lanes), np.float32)
+    run = aligned_zeros(52 * LANES, np.float32)
     row, row_out, row_run = rng.random(size, np.float32), np.zeros(size, np.float32), np.zeros(52, np.float32)
     strength = np.repeat(np.arange(len(groups) - 1, dtype=np.uint16), np.diff(groups[:, 0]))
     ours = Work(lambda: many_showdowns(VECTORS // LANES, lanes, out, run, mine, groups), VECTORS)
@@ -165,6 +178,7 @@ def _spots() -> list[Benchmark]:
     for name, (text, half, tenth) in SPOTS.items():
         for target, theirs in ((0.5, half), (0.1, tenth)):
             spot = read_spot(text)
-            best = min(solve(spot, target=target, threads=1).cpu_seconds for _ in range(3))
+            turns = 1 if theirs > 10 else 3
+            best = min(solve(spot, target=target, threads=1).cpu_seconds for _ in range(turns))
             results.append(Benchmark(f"{name}, to {target}% of the pot", "solves/s of CPU", 1 / best, RUST, 1 / theirs))
     return results
