@@ -20,6 +20,15 @@ Result = TypeVar("Result")
 FIVE_CARD_HANDS = (1302540, 1098240, 123552, 54912, 10200, 5108, 3744, 624, 40)
 LIMIT_INFOSETS = 319_365_922_522_608
 SLUMBOT_FLOP_SEQUENCES = 835
+LEDUC_VALUE = -0.0856064
+
+RIVER = """
+board = "Qs Jh 2h 8d 5c"
+pot = 100
+stack = 1000
+ranges = { oop = "any", ip = "any" }
+betting = { bet = [0.5, 1.0, "all-in"], raise = [1.0, "all-in"] }
+"""
 
 
 def main() -> None:
@@ -28,6 +37,7 @@ def main() -> None:
     _rank_every_hand()
     _exact_equity()
     _game_sizes()
+    _solve()
     print("Go on with:  .venv/bin/equipoise --help    (and docs/index.md)")
 
 
@@ -74,6 +84,20 @@ def _game_sizes() -> None:
     to_flop = report.streets[0].deals + report.streets[0].showdowns
     print(f"     Slumbot NL's betting: {report.nodes:,} sequences, {to_flop} of them to the flop  ({seconds:.2f} s)")
     print(f"{'':>92}{_verdict(to_flop == SLUMBOT_FLOP_SEQUENCES)}\n")
+
+
+def _solve() -> None:
+    print("4. Solved by vector CFR, measured by exact best responses (the first run compiles for some seconds)")
+    leduc = equipoise.solve("leduc", target=0.01, threads=1)
+    value = leduc.value(0)
+    print(
+        f"     Leduc: value {value:.6f}, exploitability {10 * leduc.percent:.3f} mbb/g, {leduc.seconds:.2f} s",
+        end="   ",
+    )
+    print(_verdict(abs(value - LEDUC_VALUE) < 1e-5))
+    river = equipoise.solve(equipoise.read_spot(RIVER), target=0.1, threads=1)
+    mix = "  ".join(f"{a} {p:.1%}" for a, p in zip(river.strategy().actions, river.strategy().frequency, strict=True))
+    print(f"     Qs Jh 2h 8d 5c, all hands: {mix}   to {river.percent:.2f}% of the pot in {river.seconds:.2f} s\n")
 
 
 def _verdict(right: bool) -> str:
