@@ -154,7 +154,7 @@ def test_slumbot_menu_gives_the_published_sequences() -> None:
     # Calls that end the first round, those of an all-in included, lead to the flop: the published number exactly.
     assert tree.count(DEAL)[0] + tree.count(SHOWDOWN)[0] == figures["preflop_sequences"]
     layout = SlotLayout(tree, tuple(figures["buckets"]))
-    # The paper counts 0.7e9 more of both: information sets with one action, which ours has none of.
+    # The paper counts 0.7e9 more of both, as information sets with one action would add; ours has none of those.
     assert figures["infosets"] - layout.infosets == pytest.approx(0.68e9, abs=0.05e9)
     assert figures["infoset_actions"] - layout.slots == pytest.approx(0.68e9, abs=0.05e9)
 
