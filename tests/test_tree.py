@@ -11,7 +11,7 @@ import pytest
 from equipoise import BetMenu, BettingState, GameRules, InputError, SlotLayout, build_tree, load_game, load_menu
 from equipoise.abstraction.bet_menu import round_half_away
 from equipoise.games.state import CALL, FOLD
-from equipoise.tree.infosets import BoardLayout, boards, lossless_hands, perfect_recall, raw_hands
+from equipoise.tree.infosets import board_blocks, boards, lossless_hands, perfect_recall, raw_hands, table_rows
 from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
@@ -177,12 +177,16 @@ def test_board_layout_counts_rows() -> None:
     tree = build_tree(load_game("leduc"))
     assert boards(tree.rules) == (1, 3)
     assert lossless_hands(tree.rules) == (3, 15)  # six pairs of ranks in one suit, nine in two
-    flop = BoardLayout(tree, 1)
-    assert flop.holes == 6
-    assert flop.slots_per_board == 70 * 6
-    assert flop.row[-1] == -1
-    assert flop.row.max() == 70 - int(tree.num_children[tree.kind == DECISION][-1])
-    assert flop.bytes() == 3 * 70 * 6 * 8
+    row, rows = table_rows(tree)
+    last = int(np.flatnonzero(tree.kind == DECISION)[-1])
+    assert rows[1].sum() == 70
+    assert row[-1] == -1
+    assert row[last] == rows[1, tree.player[last]] - int(tree.num_children[last])
+    counts = np.array([[6, 6], *[[5, 5]] * 3], np.int32)  # live holes on the root and on three boards
+    first, length = board_blocks(rows[[0, 1, 1, 1]], counts)
+    assert length == 14 * 6 + 3 * 70 * 5
+    assert first.ravel().tolist() == sorted(first.ravel().tolist())
+    assert first[1, 0] == 14 * 6
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from equipoise.solve.walk import (
     walk_down,
     walk_up,
 )
+from equipoise.tree.infosets import board_blocks
 from equipoise.tree.public_cards import PublicCards, all_in_matrix
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
 from equipoise.tree.terminal import DECK
@@ -63,18 +64,19 @@ class Engine:
         return engine
 
     @cached_property
+    def _blocks(self) -> tuple[I64, int]:
+        boards = self.cards.arrays
+        return board_blocks(self.program.arrays.table_rows[boards.street], boards.counts)
+
+    @property
     def table_first(self) -> I64:
         """[board, player] where a board's block starts in a flat table of both players."""
-        boards = self.cards.arrays
-        rows = self.program.arrays.table_rows[boards.street]
-        sizes = (rows * boards.counts).ravel()
-        return np.asarray(np.cumsum(sizes) - sizes).reshape(-1, PLAYERS)
+        return self._blocks[0]
 
-    @cached_property
+    @property
     def slots(self) -> int:
         """The length of a flat table: one number for each live hole, action and board."""
-        boards = self.cards.arrays
-        return int((self.program.arrays.table_rows[boards.street] * boards.counts).sum())
+        return self._blocks[1]
 
     @property
     def infosets(self) -> int:

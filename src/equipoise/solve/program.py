@@ -15,7 +15,8 @@ import numpy as np
 
 from equipoise._jit import F64, I8, I32, I64, U8
 from equipoise.games.rules import PLAYERS
-from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.infosets import table_rows
+from equipoise.tree.public_tree import DEAL, FOLDED, SHOWDOWN, PublicTree
 
 CACHE_BYTES = 1_400_000  # for the rows of a group of the last street
 
@@ -186,20 +187,6 @@ def _reach_rows(tree: PublicTree, order: I64, place: I32, groups: I64, entry: An
                 else:
                     rows[walker, i] = rows[walker, place[above]]
     return rows
-
-
-def table_rows(tree: PublicTree) -> tuple[I32, I64]:
-    """[node] a decision's first row in its player's table of its street, else -1; and [street, player] how many."""
-    row = np.full(len(tree), -1, np.int32)
-    rows = np.zeros((tree.rules.rounds, PLAYERS), np.int64)
-    for street in range(tree.rules.rounds):
-        here = np.arange(tree.street_first[street], tree.street_first[street + 1])
-        for player in range(PLAYERS):
-            mine = here[(tree.kind[here] == DECISION) & (tree.player[here] == player)]
-            ends = np.cumsum(tree.num_children[mine], dtype=np.int64)
-            row[mine] = ends - tree.num_children[mine]
-            rows[street, player] = ends[-1] if len(mine) else 0
-    return row, rows
 
 
 def _terminal_values(tree: PublicTree, order: I64, stakes: Stakes) -> tuple[F64, F64]:

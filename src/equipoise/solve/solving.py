@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def _problem(what: Spot | GameRules | Problem | str | Path, menu: Mapping[str, A
     return read_problem(str(what), menu)
 
 
+@cache
 def _warm_up(variant: str) -> None:
     """Compile (or load) the kernels on a game that takes no time, so that seconds are seconds of solving."""
     for threads in (1, 2):

@@ -2,7 +2,7 @@
 
 Bucketed tables: node n's block starts at `offset[n]` and is `[bucket, action]`, so that an information set is one run
 of memory. Unabstracted tables are kept per board, and a board's block at node n is `[action, hole]`, so that
-the vector walk streams over holes; `BoardLayout` numbers those. Both are flat, and both say their size beforehand.
+the vector walk streams over holes; `table_rows` and `board_blocks` number those. Both say their size beforehand.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from math import comb
 import numpy as np
 
 from equipoise._errors import InputError
-from equipoise._jit import I64
+from equipoise._jit import I32, I64
 from equipoise.cards.isomorphism import HandIndexer
-from equipoise.games.rules import GameRules
+from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.public_tree import DECISION, PublicTree
 
 REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
@@ -98,32 +98,25 @@ class SlotLayout:
         return self.slots * bytes_per_slot
 
 
-@dataclass(frozen=True, eq=False)
-class BoardLayout:
-    """Slots of unabstracted tables on one street: one row of holes for each action, the same for every board."""
+def table_rows(tree: PublicTree) -> tuple[I32, I64]:
+    """[node] a decision's first row in its player's table of its street, else -1; and [street, player] how many."""
+    row = np.full(len(tree), -1, np.int32)
+    rows = np.zeros((tree.rules.rounds, PLAYERS), np.int64)
+    for street in range(tree.rules.rounds):
+        here = np.arange(tree.street_first[street], tree.street_first[street + 1])
+        for player in range(PLAYERS):
+            mine = here[(tree.kind[here] == DECISION) & (tree.player[here] == player)]
+            ends = np.cumsum(tree.num_children[mine], dtype=np.int64)
+            row[mine] = ends - tree.num_children[mine]
+            rows[street, player] = ends[-1] if len(mine) else 0
+    return row, rows
 
-    tree: PublicTree
-    street: int
 
-    @property
-    def holes(self) -> int:
-        return self.tree.rules.deck.holes(self.tree.rules.hole_cards)
-
-    @cached_property
-    def row(self) -> I64:
-        """[node of the street] the first row of a decision node's block; -1 elsewhere."""
-        first, last = self.tree.street_first[self.street], self.tree.street_first[self.street + 1]
-        decision = self.tree.kind[first:last] == DECISION
-        rows = np.where(decision, self.tree.num_children[first:last], 0).astype(np.int64)
-        return np.where(decision, np.cumsum(rows) - rows, -1)
-
-    @property
-    def slots_per_board(self) -> int:
-        return self.tree.actions_by_street()[self.street] * self.holes
-
-    def bytes(self, bytes_per_slot: int = REGRET_AND_AVERAGE) -> int:
-        """What the tables of all boards of the street need, suits renamed."""
-        return self.slots_per_board * boards(self.tree.rules)[self.street] * bytes_per_slot
+def board_blocks(rows: I64, holes: I32) -> tuple[I64, int]:
+    """[board, player] where a board's block of rows x holes starts in a flat table of both; and the table's length."""
+    sizes = (rows * holes).ravel()
+    ends = np.cumsum(sizes)
+    return (ends - sizes).reshape(rows.shape), int(ends[-1])
 
 
 def perfect_recall(buckets: int, streets: int) -> tuple[int, ...]:
