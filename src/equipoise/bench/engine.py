@@ -17,13 +17,13 @@ from equipoise._arrays import aligned_zeros
 from equipoise._jit import F32, U8, U16, kernel
 from equipoise._simd import LANES
 from equipoise.bench.measure import Benchmark, Work, compare
+from equipoise.cards.showdown import Cards, showdown_lanes
 from equipoise.games.gamedef import load_game
 from equipoise.solve.problem import Problem
 from equipoise.solve.solving import solve
 from equipoise.solve.spot import read_spot
 from equipoise.solve.vector_cfr import VectorCFR
 from equipoise.tree.public_cards import deal_boards
-from equipoise.tree.terminal import Cards, showdown_lanes
 
 VECTORS = 1600
 RUST = "the fastest open solver (Rust), measured elsewhere"

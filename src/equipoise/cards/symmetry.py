@@ -15,11 +15,17 @@ from typing import TypeAlias
 import numpy as np
 
 from equipoise._jit import F64, U8, U16, U64, inlined, kernel
-from equipoise.cards.deck import Deck, hole_index
+from equipoise.cards.deck import Deck, hole_cards, hole_index
 
 Renaming: TypeAlias = tuple[int, ...]  # [suit] its new name
 
 _0, _16, _LANE = np.uint64(0), np.uint64(16), np.uint64(0x1FFF)
+
+
+@cache
+def hole_card_table(deck: Deck, count: int) -> U8:
+    """[hole, card] the cards of each hole."""
+    return np.array([hole_cards(hole, count) for hole in range(deck.holes(count))], np.uint8)
 
 
 def renamed_cards(deck: Deck, renaming: Renaming) -> list[int]:
@@ -28,24 +34,24 @@ def renamed_cards(deck: Deck, renaming: Renaming) -> list[int]:
 
 
 @cache
-def renamed_holes(deck: Deck, hole_cards: int, renaming: Renaming) -> U16:
+def renamed_holes(deck: Deck, count: int, renaming: Renaming) -> U16:
     """[hole] the hole it becomes: uint16."""
     cards = renamed_cards(deck, renaming)
-    goes_to = np.empty(deck.holes(hole_cards), np.uint16)
-    for hole in itertools.combinations(range(deck.size), hole_cards):
+    goes_to = np.empty(deck.holes(count), np.uint16)
+    for hole in itertools.combinations(range(deck.size), count):
         goes_to[hole_index(hole)] = hole_index(cards[card] for card in hole)
     return goes_to
 
 
 def renamings_that_keep(
-    deck: Deck, hole_cards: int, weights: Sequence[F64], board: Iterable[int] = ()
+    deck: Deck, count: int, weights: Sequence[F64], board: Iterable[int] = ()
 ) -> tuple[Renaming, ...]:
     """The renamings that leave all weights (float64[hole] each) and the board as they are."""
     kept = []
     cards = set(board)
     for renaming in itertools.permutations(range(deck.suits)):
         if {renamed_cards(deck, renaming)[card] for card in cards} == cards:
-            goes_to = renamed_holes(deck, hole_cards, renaming)
+            goes_to = renamed_holes(deck, count, renaming)
             if all(np.array_equal(weight[goes_to], weight) for weight in weights):
                 kept.append(renaming)
     return tuple(kept)

@@ -14,6 +14,7 @@ import numpy as np
 from equipoise._arrays import aligned_zeros
 from equipoise._jit import F64, I64
 from equipoise._simd import LANES
+from equipoise.cards.showdown import DECK
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
 from equipoise.solve.walk import (
@@ -33,7 +34,6 @@ from equipoise.solve.walk import (
 from equipoise.tree.infosets import board_blocks
 from equipoise.tree.public_cards import PublicCards, all_in_matrix
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
-from equipoise.tree.terminal import DECK
 
 EMPTY = np.zeros(0, np.float32)
 

@@ -21,11 +21,11 @@ import numpy as np
 from equipoise._arrays import Float, Int
 from equipoise._jit import F32, F64, I16, I32, I64, U16, inlined, kernel, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
+from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
 from equipoise.solve.program import Program
 from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict, update_three, update_two
 from equipoise.tree.public_cards import Boards
 from equipoise.tree.public_tree import DECISION
-from equipoise.tree.terminal import Cards, meeting_lanes, showdown_lanes
 
 UPDATE, BEST, EVALUATE = 0, 1, 2
 _ROOT = -1

@@ -22,14 +22,9 @@ from equipoise.tree.public_tree import DECISION, PublicTree
 REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
 
 
-def dealt_rounds(rules: GameRules, street: int) -> tuple[int, ...]:
-    """The cards a player has seen up to a street, by deal: hole cards, then each board deal."""
-    return (rules.hole_cards, *(count for count in rules.board_cards[: street + 1] if count))
-
-
 def lossless_hands(rules: GameRules) -> tuple[int, ...]:
     """How many hands a player can tell apart on each street, suits renamed: the buckets of the lossless map."""
-    return tuple(HandIndexer(dealt_rounds(rules, street), rules.deck).size for street in range(rules.rounds))
+    return tuple(HandIndexer(rules.deals(street), rules.deck).size for street in range(rules.rounds))
 
 
 def raw_hands(rules: GameRules) -> tuple[int, ...]:
@@ -37,7 +32,7 @@ def raw_hands(rules: GameRules) -> tuple[int, ...]:
     counts = []
     for street in range(rules.rounds):
         left, hands = rules.deck.size, 1
-        for cards in dealt_rounds(rules, street):
+        for cards in rules.deals(street):
             hands *= comb(left, cards)
             left -= cards
         counts.append(hands)
@@ -48,7 +43,7 @@ def boards(rules: GameRules) -> tuple[int, ...]:
     """How many boards each street has, suits renamed, the deals told apart."""
     counts = []
     for street in range(rules.rounds):
-        deals = dealt_rounds(rules, street)[1:]
+        deals = rules.deals(street)[1:]
         counts.append(HandIndexer(deals, rules.deck).size if deals else 1)
     return tuple(counts)
 

@@ -3,7 +3,7 @@
 Board first: everything a walk needs of a board is made once and serves every betting node. On a board, each player has
 a list of live holes (those of its range); a hole knows its place on the board before it, so that reach is passed down
 and values are passed up by a gather and a scatter. On the last street the lists are sorted by strength, and both
-players' are cut at the same strengths, so that a showdown is one pass (`terminal.py`).
+players' are cut at the same strengths, so that a showdown is one pass (`cards/showdown.py`).
 
 Deals that differ by a renaming of suits that keeps ranges and board are walked once: the class's size is part of the
 board's weight, and values that come up are averaged over the holes that the renamings turn into each other (`orbit`).
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import comb
 from typing import Any, NamedTuple
 
@@ -21,9 +20,15 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, I16, I32, I64, U8, U16, U32, inlined, kernel
-from equipoise.cards.deck import Deck, hole_cards
 from equipoise.cards.evaluate import BLOCKED, RankTables, rank_of_key, showdown_order
-from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, renamings_that_fix, renamings_that_keep
+from equipoise.cards.symmetry import (
+    Renaming,
+    deal_classes,
+    hole_card_table,
+    renamed_holes,
+    renamings_that_fix,
+    renamings_that_keep,
+)
 from equipoise.games.rules import PLAYERS, GameRules
 
 NO_CARD = 255  # second card of a one-card hole
@@ -90,23 +95,13 @@ class PublicCards:
 
 def meeting_weights(rules: GameRules, weights: F64) -> F64:
     """[hole] the weight of the opponent's holes that share no card with it."""
-    cards = hole_card_table(rules)
+    cards = hole_card_table(rules.deck, rules.hole_cards)
     by_card = np.zeros(rules.deck.size)
     for column in cards.T:
         np.add.at(by_card, column, weights)
     if rules.hole_cards == 1:
         return np.asarray(weights.sum() - weights)
     return np.asarray(weights.sum() - by_card[cards].sum(axis=1) + weights)
-
-
-def hole_card_table(rules: GameRules) -> U8:
-    """[hole, card] the cards of each hole."""
-    return _hole_card_table(rules.deck, rules.hole_cards)
-
-
-@cache
-def _hole_card_table(deck: Deck, count: int) -> U8:
-    return np.array([hole_cards(hole, count) for hole in range(deck.holes(count))], np.uint8)
 
 
 def deal_boards(
@@ -126,7 +121,7 @@ def deal_boards(
     if rules.hole_cards > 2:
         raise InputError(f"{rules.hole_cards} hole cards", remedy="the vector engine knows one or two")
     street = _street_of(rules, board)
-    live = np.asarray(~np.isin(hole_card_table(rules), board).any(axis=1))
+    live = np.asarray(~np.isin(hole_card_table(rules.deck, rules.hole_cards), board).any(axis=1))
     holes = len(live)
     ranges = tuple(np.where(live, w, 0.0) for w in (weights or (np.ones(holes), np.ones(holes))))
     if isomorphism:
@@ -171,7 +166,7 @@ class _Dealing:
     def _lay_root(self) -> None:
         every = np.arange(len(self.weights[0]), dtype=np.uint16)
         lists = [every[weights > 0] for weights in self.weights]
-        cards = hole_card_table(self.rules)
+        cards = hole_card_table(self.rules.deck, self.rules.hole_cards)
         second = 1 if self.rules.hole_cards == 2 else 0
         parents = _Lists(
             first=np.array([[0, len(lists[0])]], np.int64),
