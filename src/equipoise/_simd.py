@@ -97,6 +97,27 @@ def subtract(typing_context: Any, left: Any, right: Any) -> Any:
 
 
 @_intrinsic
+def multiply(typing_context: Any, left: Any, right: Any) -> Any:
+    """Lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(arguments[0], arguments[1])
+
+    return left(left, right), generate
+
+
+@_intrinsic
+def maximum(typing_context: Any, left: Any, right: Any) -> Any:
+    """The larger of two, lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        larger = builder.fcmp_ordered(">", arguments[0], arguments[1])
+        return builder.select(larger, arguments[0], arguments[1])
+
+    return left(left, right), generate
+
+
+@_intrinsic
 def zeros(typing_context: Any, array: Any) -> Any:
     """Sixteen zeros of an array's type."""
 

@@ -32,6 +32,7 @@ from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.stats import t975
 from equipoise.measure.streets import TIE, StreetWalk
 from equipoise.solve.engine import Engine, all_cores
+from equipoise.solve.last_street import LastStreet, compile_last_street
 from equipoise.solve.walk import BEST
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
@@ -319,17 +320,33 @@ class _Side:
     @cached_property
     def terminals(self) -> F64:
         """[place, class] values of the first street's terminals, other rows unset."""
-        rows = StreetWalk(self.engine, self.strategy.tables(self.engine), self.player).go_down()
+        rows = StreetWalk(self.engine, self.strategy, self.player, self.last_street).go_down()
         return np.asarray(self.classes.mean(rows))
+
+    @cached_property
+    def last_street(self) -> LastStreet | None:
+        """The last street's betting, sixteen entries side by side; None where it must be walked otherwise."""
+        program, precision = self.engine.program, self.engine.precision
+        steps = compile_last_street(program, self.player)
+        if steps is None:
+            return None
+        if self.strategy.by_bucket:
+            profile = self.strategy.by_bucket.profile
+            node = program.arrays.node
+            return steps.against_buckets(
+                lambda place: profile.at(int(node[place])), profile.layout.buckets[-1], precision
+            )
+        path = self.strategy.tables(self.engine).path[self.player]
+        return steps.against_fixed(path, precision) if path.size else None
 
     def prepare(self) -> None:
         """Make what threads share."""
-        _ = self.terminals, self.deals
+        _ = self.terminals, self.deals, self.last_street
 
     def walk(self, cards: PublicCards) -> Any:
         """What some flops bring: [total or part, deal, class], as `StreetWalk.run`."""
         engine = self.engine.on(cards)
-        values = StreetWalk(engine, self.strategy.tables(engine), self.player).run()
+        values = StreetWalk(engine, self.strategy, self.player, self.last_street).run()
         return self.classes.mean(values).astype(engine.precision)
 
     def finish(self, brought: F64, chosen_by: F64 | None) -> F64:

@@ -1,8 +1,9 @@
 """A best-response walk that also tells on which street the winnings are made.
 
-The last street is left to the kernels of `solve/walk.py`. Above it, every board's rows stay in the workspace until the
-next board comes, so that a second pass can follow the best actions up with parts of the values: for each street but the
-last, what comes of hands whose betting ended there. What remains ended on the last street.
+The last street is left to the kernels of `solve/side_by_side.py`, or of `solve/walk.py` where those do not serve. Above
+it, every board's rows stay in the workspace until the next board comes, so that a second pass can follow the best
+actions up with parts of the values: for each street but the last, what comes of hands whose betting ended there. What
+remains ended on the last street.
 """
 
 from __future__ import annotations
@@ -14,9 +15,20 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, I32, U16, kernel
+from equipoise._jit import F32, I32, U16, U32, kernel
+from equipoise.agents.agent import ByBucket, Strategy
 from equipoise.solve.engine import Engine, look
+from equipoise.solve.last_street import LastStreet
+from equipoise.solve.side_by_side import (
+    Space,
+    answer_boards,
+    answer_boards_alike,
+    make_space,
+    pack_reach,
+    unpack_values,
+)
 from equipoise.solve.walk import BEST, Plan, Tables, Workspace, enter_board, leave_board, padded, walk_boards
+from equipoise.tree.infosets import board_blocks
 from equipoise.tree.public_tree import DEAL, DECISION
 
 TIE = 1e-5  # of actions worth the same up to this share, the first is followed: fold, call, small raise, ...
@@ -24,15 +36,51 @@ TIE = 1e-5  # of actions worth the same up to this share, the first is followed:
 
 @dataclass(frozen=True, eq=False)
 class StreetWalk:
-    """A best response to `tables` on the boards of an engine, for one walker, up to the first deal."""
+    """A best response to a strategy on the boards of an engine, for one walker, up to the first deal."""
 
     engine: Engine
-    tables: Tables
+    strategy: Strategy
     walker: int
+    last_street: LastStreet | None = None  # how to walk it sixteen entries at a time
 
     @cached_property
     def plan(self) -> Plan:
         return self.engine.plan(look(self.walker, BEST), self.tables)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The strategy's; one that plays by bucket has room for one board of each street but the last."""
+        if self._by_bucket is None:
+            return self.strategy.tables(self.engine)
+        boards = self.engine.cards.arrays
+        widest = [boards.counts[boards.street == street].max(axis=0, initial=0) for street in range(self.last)]
+        first, length = board_blocks(self.engine.program.arrays.table_rows[: self.last], np.array(widest))
+        of_board = np.vstack([first, np.zeros((1, 2), np.int64)])[boards.street]
+        return self.engine.tables(np.zeros(length, self.engine.precision))._replace(first=of_board)
+
+    @property
+    def _by_bucket(self) -> ByBucket | None:
+        """How the strategy plays by bucket, where the last street reads that."""
+        return self.strategy.by_bucket if self.last_street is not None else None
+
+    @cached_property
+    def cells(self) -> U32:
+        """[place] the buckets of the strategy."""
+        return self._by_bucket.cells(self.engine.cards) if self._by_bucket else np.zeros(0, np.uint32)
+
+    @cached_property
+    def space(self) -> Space:
+        """Memory for the last street."""
+        assert self.last_street is not None
+        boards = self.engine.cards.arrays
+        above, below = (int(boards.counts[boards.street == s].max(initial=0)) for s in (self.last - 1, self.last))
+        return make_space(self.last_street, above, below)
+
+    def _enter(self, board: int) -> None:
+        """Down a board's street, before the boards below it."""
+        if self._by_bucket:
+            self._by_bucket.expand(self.engine, board, self.cells, self.tables)
+        enter(board, self.plan, self.work)
 
     @property
     def work(self) -> Workspace:
@@ -56,12 +104,12 @@ class StreetWalk:
 
     def go_down(self) -> Any:
         """The root street's rows, [row, hole]; its terminals have their values."""
-        enter(0, self.plan, self.work)
+        self._enter(0)
         return self._root_rows().copy()
 
     def run(self) -> Any:
         """What the root street's deals bring: [total or part, deal, hole], parts of streets between first and last."""
-        enter(0, self.plan, self.work)
+        self._enter(0)
         self.parts[0][1:] = 0
         self._walk_children(0)
         program = self.plan.program
@@ -82,14 +130,28 @@ class StreetWalk:
         if not self._deals[boards.street[board]]:
             return
         if boards.street[board] + 1 == self.last:
-            walk_boards(first, stop, self.plan, self.work, self.work)
+            self._answer(board, first, stop)
             return
         for child in range(first, stop):
             self._visit(child)
 
+    def _answer(self, board: int, first: int, stop: int) -> None:
+        """Boards of the last street."""
+        plan, last, work = self.plan, self.last_street, self.work
+        if last is None:
+            walk_boards(first, stop, plan, work, work)
+            return
+        space = self.space
+        pack_reach(board, plan, last, space, work)
+        if last.chance.size:
+            answer_boards(first, stop, plan, last, self.cells, space)
+        else:
+            answer_boards_alike(first, stop, plan, last, space, work)
+        unpack_values(board, plan, last, space, work)
+
     def _visit(self, board: int) -> None:
         street = int(self.plan.boards.street[board])
-        enter(board, self.plan, self.work)
+        self._enter(board)
         self.parts[street][1:] = 0
         self._walk_children(board)
         leave(board, self.plan, self.work)

@@ -1,0 +1,1 @@
+"""Strategies as data: action probabilities, and the files that hold them."""

@@ -1,0 +1,41 @@
+"""A profile: action probabilities for every decision node and bucket, laid out as `tree/infosets.SlotLayout` says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise._jit import F32
+from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.public_tree import DECISION
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Both players' probabilities; those of an information set sum to one."""
+
+    layout: SlotLayout
+    chances: F32  # [slot]
+
+    def __post_init__(self) -> None:
+        if self.chances.shape != (self.layout.slots,):
+            slots = self.layout.slots
+            raise InputError(f"a profile of {self.chances.size} numbers", remedy=f"its tree and buckets have {slots}")
+
+    def at(self, node: int) -> F32:
+        """[bucket, action] of a decision node."""
+        tree, first = self.layout.tree, int(self.layout.offset[node])
+        actions = int(tree.num_children[node])
+        buckets = self.layout.buckets[tree.street[node]]
+        return self.chances[first : first + buckets * actions].reshape(buckets, actions)
+
+    @classmethod
+    def random(cls, layout: SlotLayout, rng: np.random.Generator) -> Profile:
+        """Probabilities drawn at random: for tests and benchmarks."""
+        profile = cls(layout, rng.random(layout.slots, np.float32))
+        for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
+            chances = profile.at(node)
+            chances /= chances.sum(axis=1, keepdims=True)
+        return profile
