@@ -100,7 +100,7 @@ def naive_passes(distances: F32, start: I32, clusters: int, objective: str, *, a
 
 
 def naive_medoid_labels(distances: F32, start: I32, clusters: int) -> list[int]:
-    labels = start.tolist()
+    labels: list[int] = start.tolist()
     before: list[int] = []
     while labels != before:
         before = list(labels)
