@@ -119,6 +119,8 @@ def test_order_of_hands_scale_of_keys_and_split_classes_do_not_matter(hands: Han
 def test_float_keys_sort_as_numbers() -> None:
     key = np.array([-np.inf, -2.5, -1e-40, -0.0, 0.0, 1e-40, 0.5, 3e38, np.inf], np.float32)
     assert percentile_buckets(key, np.array([1, 1, 1, 0.5, 0.5, 1, 1, 1, 1]), 8).tolist() == [0, 1, 2, 3, 3, 4, 5, 6, 7]
+    for kind in (np.float32, np.float64):  # the two zeros are one class, even across a cut
+        assert percentile_buckets(np.array([-1, -0.0, 0.0, 1], kind), np.ones(4), 2).tolist() == [0, 1, 1, 1]
     np.testing.assert_array_equal(percentile_buckets(-key[::-1], np.ones(9), 3), [0, 0, 0, 1, 1, 1, 2, 2, 2])
 
 
