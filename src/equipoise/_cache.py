@@ -2,8 +2,9 @@
 
 One folder per user (`EQUIPOISE_CACHE`, else the XDG cache folder) holds the compiled kernels and the
 tables that our own code builds. Both are keyed on a digest of the package's source, so that an edit
-can never meet what an older version built. Files are written under a temporary name and renamed; tables
-end in a digest of their own, and one that does not match is built again.
+can never meet what an older version built. Large arrays that take long to build are keyed on what determines
+them instead. Files are written under a temporary name and renamed; tables and arrays end in a digest of their
+own, and one that does not match is built again.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 KEPT_VERSIONS = 4
 _DIGEST = 16  # bytes
+_CHUNK = 1 << 22
 
 
 @functools.cache
@@ -111,3 +113,64 @@ def cached_arrays(name: str, build: Callable[[], Arrays]) -> Arrays:
 
 def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+
+
+def mapped_arrays(name: str, members: tuple[str, ...], key: str, build: Callable[[], Arrays]) -> Arrays:
+    """The large arrays that `build` makes, read-only, mapped from the cache; built if one is missing or damaged.
+
+    `key` says all that determines them, with a format number: source edits do not make these files stale.
+    """
+    digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+    paths = {member: cache_root() / "arrays" / f"{name}-{digest}" / f"{member}.npy" for member in members}
+    found = _mapped(paths)
+    if found is not None:
+        return found
+    arrays = build()
+    with contextlib.suppress(OSError):  # a full or read-only disk costs time and memory, not correctness
+        for member, path in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, functools.partial(_save, arrays[member]))
+        found = _mapped(paths)
+    if found is None:
+        for array in arrays.values():
+            array.flags.writeable = False
+    return arrays if found is None else found
+
+
+def _save(array: npt.NDArray[np.generic], path: Path) -> None:
+    import numpy as np
+
+    with path.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+    digest = _file_digest(path, path.stat().st_size)
+    with path.open("ab") as file:
+        file.write(digest)
+
+
+def _mapped(paths: Mapping[str, Path]) -> dict[str, npt.NDArray[np.generic]] | None:
+    """The arrays of files that end in their own digest, or nothing if one does not."""
+    import numpy as np
+
+    try:
+        for path in paths.values():
+            size = path.stat().st_size - _DIGEST
+            with path.open("rb") as file:
+                file.seek(max(size, 0))
+                if file.read() != _file_digest(path, size):
+                    return None
+        # A plain array on the map: compiled code need not know of the subclass.
+        return {member: np.asarray(np.load(path, mmap_mode="r")) for member, path in paths.items()}
+    except (OSError, ValueError):
+        return None
+
+
+def _file_digest(path: Path, size: int) -> bytes:
+    """Of the first `size` bytes: a checksum at the speed of memory, for files too large for a cryptographic one."""
+    import xxhash
+
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        while size > 0 and (chunk := file.read(min(size, _CHUNK))):
+            digest.update(chunk)
+            size -= len(chunk)
+    return digest.digest()
