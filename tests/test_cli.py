@@ -7,6 +7,20 @@ from pathlib import Path
 
 import pytest
 
+SPOT = str(Path(__file__).parent.parent / "spots" / "turn.toml")
+NO_LIMIT_LEDUC = """GAMEDEF
+nolimit
+numPlayers = 2
+numRounds = 2
+stack = 12 12
+blind = 1 2
+firstPlayer = 1 1
+numSuits = 2
+numRanks = 3
+numHoleCards = 1
+numBoardCards = 0 1
+END GAMEDEF
+"""
 HEAVY = ("numba", "matplotlib", "scipy", "torch", "ray")
 
 
@@ -64,6 +78,10 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["equity", "AhKh", "QQ", "--board", "2c 7d Jx"], "Jx"),
         (["equity", "AhKh", "QQ", "--board", "2c 2c Jh"], "twice"),
         (["bench", "nothing"], "nothing"),
+        (["solve", "leduc", "--menu", "pot"], "limit game"),
+        (["solve", SPOT, "--menu", "pot"], "turn.toml' is a spot"),
+        (["solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
+        (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need 672,087.4 GB"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], said: str) -> None:
@@ -135,6 +153,30 @@ def test_solve_saves_what_show_shows(tmp_path: Path) -> None:
         done = run("solve", *wrong)
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
+
+
+def test_a_no_limit_game_is_solved_with_a_menu(tmp_path: Path) -> None:
+    game, menu, saved = tmp_path / "leduc12.game", tmp_path / "shove.toml", str(tmp_path / "x.solution")
+    game.write_text(NO_LIMIT_LEDUC)
+    menu.write_text('[betting]\nbet = ["all-in"]\n')
+    actions = {
+        str(menu): ["fold", "call", "all-in 12"],
+        "pot": ["fold", "call", "raise 6", "all-in 12"],
+        "": ["fold", "call", "raise 4", "raise 6", "all-in 12"],  # the standard menu
+    }
+    for name, offered in actions.items():
+        chosen = ["--menu", name] if name else []
+        done = run("solve", str(game), *chosen, "--out", saved, "--threads", "1", "--json")
+        answer = json.loads(done.stdout)
+        assert answer["exploitability_mbb"] <= 1
+        assert sum(answer["values_mbb"]) == pytest.approx(0, abs=0.01)
+        assert list(answer["root"]) == offered
+        # the file knows its menu
+        assert json.loads(run("solve", "show", saved, "--json").stdout)["frequency"] == list(answer["root"].values())
+    menu.write_text("[betting]\nbet = [0]\n")
+    done = run("solve", str(game), "--menu", str(menu))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"equipoise: {menu}: size '0'")
 
 
 def test_reproduce_lists_and_refuses() -> None:

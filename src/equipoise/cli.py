@@ -105,12 +105,17 @@ def equity(
 
 
 @app.command(
-    epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"'
+    epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"; '
+    "equipoise solve my.game --menu pot"
 )
 def solve(
     what: Annotated[
         list[str], typer.Argument(metavar="SPOT | show FILE", help="A spot's TOML file or a small game; or a solution.")
     ],
+    menu: Annotated[
+        str | None,
+        typer.Option(help="No-limit games: a built-in menu (pot, slumbot-nl) or a TOML file; without it, standard."),
+    ] = None,
     out: Annotated[str, typer.Option(help="Where to save the solution; default: the spot's name.solution.")] = "",
     target: Annotated[
         float | None, typer.Option(min=0, help="Exploitability in percent of the pot (big blind).")
@@ -137,7 +142,7 @@ def solve(
     name = _the_one(what, "solve one thing at a time")
     from equipoise.solve.problem import read_problem
 
-    problem = read_problem(name)
+    problem = read_problem(name, menu)
     import equipoise
 
     with console.solve_progress(problem, quiet=as_json) as on_look:

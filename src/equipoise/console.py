@@ -214,8 +214,10 @@ def solve_progress(problem: Problem, *, quiet: bool) -> Iterator[Callable[[int, 
     unit = "% of the pot" if problem.spot else "% of the big blind"
     if not quiet:
         boards, nodes = len(problem.cards.cards), len(problem.tree)
+        menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
         print(
-            f"{nodes} betting nodes, {boards} boards, {size_text(problem.memory_bytes())}; compiling on the first run",
+            f"{menu}{nodes} betting nodes, {boards} boards, {size_text(problem.memory_bytes())}; "
+            "compiling on the first run",
             file=sys.stderr,
         )
     last = 0.0

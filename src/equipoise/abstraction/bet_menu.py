@@ -143,6 +143,11 @@ def menu_names() -> list[str]:
 def load_menu(name_or_file: str | Path, rules: GameRules) -> BetMenu:
     """A built-in menu, or that of a TOML file with a `[betting]` table (a recipe, say), for a game."""
     name = str(name_or_file)
+    return BetMenu.from_table(load_menu_table(name), rules.rounds, name=Path(name).stem, where=name)
+
+
+def load_menu_table(name: str) -> Mapping[str, Any]:
+    """The `[betting]` table of a built-in menu or a TOML file, as it is written there."""
     path = Path(name)
     if name in menu_names():
         path = Path(str(resources.files("equipoise.abstraction") / "menus" / f"{name}.toml"))
@@ -158,7 +163,7 @@ def load_menu(name_or_file: str | Path, rules: GameRules) -> BetMenu:
     table = document.get("betting", document)
     if not isinstance(table, Mapping):
         raise InputError("betting is not a table", where=name, remedy="write [betting]")
-    return BetMenu.from_table(table, rules.rounds, name=path.stem, where=name)
+    return table
 
 
 def round_half_away(value: float) -> int:

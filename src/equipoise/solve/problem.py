@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, shown
 from equipoise._jit import F64
-from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.abstraction.bet_menu import BetMenu, load_menu_table
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.engine import Engine
 from equipoise.solve.lines import action_names, find_line
 from equipoise.solve.program import Stakes
 from equipoise.solve.spot import Lock, Spot, load_spot
+from equipoise.tree.infosets import REGRET_AND_AVERAGE, boards, table_rows
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree
+from equipoise.tree.report import DEFAULT_MENU
 
 MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
 EVERY_BOARD = -1
+Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built-in menu's name, or a TOML file
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +49,21 @@ class Problem:
         return problem
 
     @classmethod
-    def of_game(cls, rules: GameRules, menu_table: Mapping[str, Any] | None = None) -> Problem:
-        """A whole game; a no-limit game needs a `[betting]` table."""
-        menu = None if rules.limit or menu_table is None else BetMenu.from_table(menu_table, rules.rounds)
-        tree = build_tree(rules, menu, most_nodes=MOST_NODES)
-        return cls(tree, deal_boards(rules), Stakes(), None, None if rules.limit else menu_table)
+    def of_game(cls, rules: GameRules, menu: Menu | None = None) -> Problem:
+        """A whole game. A no-limit game is bet by a menu, the standard one unless another is given; it is refused
+        before its boards are dealt if its tables alone would not fit.
+        """
+        if rules.limit:
+            if menu is not None:
+                raise InputError(f"{rules.name} is a limit game: its bets are fixed", remedy="leave out the menu")
+            tree, table = build_tree(rules, most_nodes=MOST_NODES), None
+        else:
+            where = "" if isinstance(menu, Mapping) else str(menu or DEFAULT_MENU)
+            table = menu if isinstance(menu, Mapping) else load_menu_table(where)
+            bets = BetMenu.from_table(table, rules.rounds, name=Path(where).stem, where=where)
+            tree = build_tree(rules, bets, most_nodes=MOST_NODES)
+        check_tables_fit(tree)
+        return cls(tree, deal_boards(rules), Stakes(), None, table)
 
     @property
     def name(self) -> str:
@@ -129,11 +143,31 @@ class Problem:
         return int(tables * engine.slots * item + PLAYERS * 2 * pairs + threads * rows * item + cards)
 
 
-def read_problem(name: str, menu_table: Mapping[str, Any] | None = None) -> Problem:
-    """The problem of a spot's TOML file, or of a built-in game or gamedef file."""
-    if name.endswith(".toml"):
-        return Problem.of_spot(load_spot(name))
-    return Problem.of_game(load_game(name), menu_table)
+def read_problem(name: str, menu: Menu | None = None) -> Problem:
+    """The problem of a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
+    if not name.endswith(".toml"):
+        return Problem.of_game(load_game(name), menu)
+    if menu is not None:
+        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change its [betting] instead")
+    return Problem.of_spot(load_spot(name))
+
+
+def check_tables_fit(tree: PublicTree) -> None:
+    """Refuse a whole game whose tables are larger than the memory: to deal its boards would already take long."""
+    rules = tree.rules
+    _, rows = table_rows(tree)
+    on_boards = boards(rules)
+    slots = 0
+    for street in range(rules.rounds):
+        holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
+        slots += int(rows[street].sum()) * on_boards[street] * holes
+    needed, free = slots * REGRET_AND_AVERAGE, available_memory()
+    if needed > free:
+        raise InputError(
+            f"{len(tree):,} betting nodes on {sum(on_boards):,} boards: the tables need {needed / 1e9:,.1f} GB "
+            f"and {free / 1e9:.1f} GB are free",
+            remedy="use fewer bet sizes, a cap, or a smaller game",
+        )
 
 
 def _frequencies(lock: Lock, names: list[str]) -> F64:

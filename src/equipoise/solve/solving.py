@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from equipoise._errors import InputError
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solve.engine import all_cores
-from equipoise.solve.problem import Problem, available_memory, read_problem
+from equipoise.solve.problem import Menu, Problem, available_memory, read_problem
 from equipoise.solve.solution import Solution
 from equipoise.solve.spot import Spot
 from equipoise.solve.vector_cfr import VectorCFR
@@ -27,14 +26,14 @@ def solve(
     target: float | None = None,
     iterations: int = 10_000,
     variant: str = "practical",
-    menu: Mapping[str, Any] | None = None,
+    menu: Menu | None = None,
     threads: int = 0,
     on_look: OnLook | None = None,
 ) -> Solution:
     """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own. `menu` is
-    the `[betting]` table of a no-limit game.
+    for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table; without it, the standard menu.
     """
     problem = _problem(what, menu)
     if target is None:
@@ -44,7 +43,8 @@ def solve(
     needed, free = problem.memory_bytes(threads, tables), available_memory()
     if needed > free:
         raise InputError(
-            f"the solve needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
+            f"{len(problem.tree):,} betting nodes on {len(problem.cards.cards):,} boards: the solve needs "
+            f"{needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
             remedy="use fewer bet sizes, a cap, or narrower ranges",
         )
     _warm_up(variant)
@@ -55,11 +55,11 @@ def solve(
     return _run(problem, solver, target, iterations, on_look)
 
 
-def _problem(what: Spot | GameRules | Problem | str | Path, menu: Mapping[str, Any] | None) -> Problem:
-    if isinstance(what, Problem):
-        return what
-    if isinstance(what, Spot):
-        return Problem.of_spot(what)
+def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
+    if isinstance(what, Problem | Spot):
+        if menu is not None:
+            raise InputError("a menu for what has its own bets", remedy="leave out the menu")
+        return what if isinstance(what, Problem) else Problem.of_spot(what)
     if isinstance(what, GameRules):
         return Problem.of_game(what, menu)
     return read_problem(str(what), menu)
