@@ -26,6 +26,7 @@ from equipoise.solve.vector_cfr import VectorCFR
 from equipoise.solve.walk import BEST, EVALUATE, UPDATE, Step, Tables
 from equipoise.tree.public_cards import deal_boards
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from textures import FLOPS, RANGES
 
 Weights = npt.NDArray[np.float64]
 
@@ -39,16 +40,6 @@ NO_LIMIT = dataclasses.replace(
 RHODE = dataclasses.replace(load_game("rhode-island"), deck=Deck(3, 3), max_raises=(1, 1, 1), name="small rhode island")
 MENU = BetMenu.from_table({"bet": [1.0], "raise": ["all-in"], "cap": 2, "flop": {"cap": 1}, "turn": {"cap": 0}}, 4)
 SMALL = {"limit": LIMIT, "no-limit": NO_LIMIT, "rhode": RHODE}
-
-FLOPS = {
-    "monotone": "Ah 9h 4h", "two-tone": "Ah 9h 4c", "rainbow": "Ah 9d 4c", "paired": "9h 9d 4c",
-    "paired two-tone": "9h 9d 4h", "trips": "9h 9d 9c",
-}  # fmt: skip
-RANGES = {
-    "symmetric": ("QQ, AK, 98s, 44", "JJ-TT, AQs:0.5, T8o:0.7"),
-    "asymmetric": ("AhKh, AdKd, QQ, 9s8s, 44", "JJ, AcQc, Td8h, 5h5s:0.25, QQ:0.5"),
-    "one pair of suits": ("AsKs, AhKh, QQ:0.5, 98s", "JJ:0.75, AsQs, AhQh, 87s:0.25"),  # c and d are alike, and h and s
-}
 
 
 def spot(

@@ -1,4 +1,4 @@
-"""Benchmarks of the vector engine: showdowns, small and large games, spots, exact best response.
+"""Benchmarks of the vector engine: showdowns, small and large games, spots, memory.
 
 Peers: the O(n^2) showdown and one vector at a time, compiled the same way; OpenSpiel's C++ CFR+ on Leduc. For spots and
 the two-street game, figures measured elsewhere on this kind of machine (the fastest open solver, in Rust; the best C++
@@ -24,6 +24,7 @@ from equipoise.solve.solving import solve
 from equipoise.solve.spot import read_spot
 from equipoise.solve.vector_cfr import VectorCFR
 from equipoise.tree.public_cards import deal_boards
+from equipoise.tree.public_tree import DECISION
 
 VECTORS = 1600
 RUST = "the fastest open solver (Rust), measured elsewhere"
@@ -74,7 +75,7 @@ SPOTS = {
 
 def run() -> list[Benchmark]:
     """All benchmarks of the group."""
-    return [*_showdowns(), _leduc(), _two_streets(), *_spots()]
+    return [*_showdowns(), _leduc(), _two_streets(), *_spots(), _memory()]
 
 
 def _showdowns() -> list[Benchmark]:
@@ -182,3 +183,19 @@ def _spots() -> list[Benchmark]:
             best = min(solve(spot, target=target, threads=1).cpu_seconds for _ in range(turns))
             results.append(Benchmark(f"{name}, to {target}% of the pot", "solves/s of CPU", 1 / best, RUST, 1 / theirs))
     return results
+
+
+def _memory() -> Benchmark:
+    """What the tables of a real solve take; the peer is the least that regret and average can take."""
+    problem = Problem.of_spot(read_spot(TURN))
+    tree, counts = problem.tree, problem.cards.arrays.counts
+    pairs = 0  # of an information set and an action
+    for node in np.flatnonzero(tree.kind == DECISION):
+        live = counts[problem.cards.arrays.street == tree.street[node], tree.player[node]]
+        pairs += int(tree.num_children[node]) * int(live.sum())
+    solver = VectorCFR(problem.engine(), "practical")
+    size = (solver.regret.nbytes + solver.average.nbytes) / pairs
+    return Benchmark(
+        f"turn, tables of float32: {size:.3f} bytes an infoset-action", "infoset-actions/kB", 1000 / size,
+        "the least: two numbers", 1000 / 8,
+    )  # fmt: skip
