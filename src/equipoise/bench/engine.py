@@ -16,6 +16,7 @@ import numpy as np
 from equipoise._arrays import aligned_zeros
 from equipoise._jit import F32, U8, U16, kernel
 from equipoise._simd import LANES
+from equipoise.bench import best_response
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.showdown import Cards, showdown_lanes
 from equipoise.games.gamedef import load_game
@@ -75,7 +76,9 @@ SPOTS = {
 
 def run() -> list[Benchmark]:
     """All benchmarks of the group."""
-    return [*_showdowns(), _leduc(), _two_streets(), *_spots(), _memory()]
+    showdowns = _showdowns()
+    limit = best_response.limit_holdem(showdowns[0].ours)
+    return [*showdowns, _leduc(), _two_streets(), limit, *_spots(), _memory()]
 
 
 def _showdowns() -> list[Benchmark]:

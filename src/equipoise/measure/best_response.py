@@ -110,7 +110,7 @@ def exploitability(
     if not rules.limit and not isinstance(menu, BetMenu):
         menu = load_menu(menu or DEFAULT_MENU, rules)
     tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
-    measurement = _Measurement(rules, strategy, tree, threads or all_cores())
+    measurement = Measurement(rules, strategy, tree, threads or all_cores())
     if rules.rounds == 1:
         parts, flops, half_width = measurement.one_street(), 0, None
     elif sample_flops is not None:
@@ -134,7 +134,7 @@ def exploitability(
 
 
 @dataclass(frozen=True, eq=False)
-class _Measurement:
+class Measurement:
     """One strategy in one game. A flop is a number: that of its class among `deals`."""
 
     rules: GameRules
@@ -232,18 +232,19 @@ class _Measurement:
             side.prepare()
         pool = ThreadPoolExecutor(self.threads)
         try:
-            numbers: dict[Future[Any], int] = {pool.submit(self._walk, piece): i for i, piece in enumerate(pieces)}
+            numbers: dict[Future[Any], int] = {pool.submit(self.walk, piece): i for i, piece in enumerate(pieces)}
             for done, future in enumerate(as_completed(numbers), 1):
-                yield numbers[future], future.result()
+                yield numbers[future], future.result()[0]
                 if progress:
                     progress(done / len(pieces))
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _walk(self, flops: Sequence[int]) -> Any:
-        """What some flops bring to both sides, flat."""
+    def walk(self, flops: Sequence[int]) -> tuple[Any, int]:
+        """What some flops bring to both sides, flat; and how many boards of the last street they have."""
         cards = deal_boards(self.rules, first_deals=flops)
-        return np.concatenate([side.walk(cards).ravel() for side in self.sides])
+        brought = np.concatenate([side.walk(cards).ravel() for side in self.sides])
+        return brought, cards.street_first[-1] - cards.street_first[-2]
 
     def draw(self, count: int, seed: int) -> I64:
         """Numbers of flops, each as likely as its class is large."""
