@@ -24,7 +24,8 @@ METRICS: tuple[Metric, ...] = ("l2", "emd")
 def strengths(seed: int, count: int, bins: int = 12, deals: int = 40) -> Array:
     """Histograms like those of poker hands: mixtures of two humps, counted over a few deals: uint8[point, bin]."""
     rng = np.random.default_rng(seed)
-    place = rng.beta(*rng.uniform(0.5, 6, (2, 2, count))[..., None], (2, count, deals))
+    low, high = rng.uniform(0.5, 6, (2, 2, count, 1))
+    place = rng.beta(low, high, (2, count, deals))
     drawn = np.where(rng.random((count, deals)) < rng.random((count, 1)), place[0], place[1])
     return np.stack([np.histogram(row, bins, (0, 1))[0] for row in drawn]).astype(np.uint8)
 
