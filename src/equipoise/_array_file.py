@@ -91,5 +91,5 @@ def _read_header(name: str, format_: str, remedy: str) -> tuple[dict[str, Any], 
     return header, -(-len(line) // ALIGNED) * ALIGNED
 
 
-def _bytes(array: Any) -> memoryview:
-    return memoryview(np.ascontiguousarray(array).reshape(-1)).cast("B")
+def _bytes(array: Any) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -1,10 +1,10 @@
 """BucketMap: the bucket of every hand on every street, as tables on the isomorphism index.
 
 On a street, the hand's index (hole cards and the whole board, or the deals told apart) leads to a *cell*, by a table
-or, lossless, as it is. The bucket is the cell, or what a second table joins of the cell and its *context*: the bucket of
-the street before (percentile buckets of perfect recall, whose ordered river hands would be billions) or the cluster of
-the public cards (hierarchical abstractions). Two questions are answered: the buckets of all holes of a board, and, in a
-kernel, those of one deal. Files are mapped, and marked with the rules and the recipe they were made for.
+or, lossless, as it is. The bucket is the cell, or what a second table joins of the cell and its *context*: the bucket
+of the street before (percentile buckets of perfect recall, whose ordered river hands would be billions) or the cluster
+of the public cards (hierarchical abstractions). Two questions are answered: the buckets of all holes of a board, and,
+in a kernel, those of one deal. Files are mapped, and marked with the cards and the recipe they were made for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from math import comb
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +35,7 @@ MOST_BUCKETS = 2**31 - 1
 class BucketTables(NamedTuple):
     """A map for kernels; tuples are by street."""
 
-    index: tuple[IndexTables, ...]
+    indexing: tuple[IndexTables, ...]
     cell: tuple[Any, ...]  # [hand]; empty: the hand's index is its cell
     join: tuple[U32, ...]  # [context, cell]; empty: the cell is the bucket
     cells: I64  # [street]
@@ -51,7 +50,7 @@ class BucketTables(NamedTuple):
 @inlined
 def bucket_of_street(cards: U8, street: Int, context: Int, tables: BucketTables) -> Int:
     """The bucket of one hand on one street. IN: uint8[card], hole cards first, then the board as it was dealt."""
-    hand = hand_index(cards[: tables.seen[street]], tables.index[street])
+    hand = hand_index(cards[: tables.seen[street]], tables.indexing[street])
     cell = np.int64(hand) if tables.cell[street].size == 0 else np.int64(tables.cell[street][hand])
     if tables.join[street].size == 0:
         return cell
@@ -113,6 +112,18 @@ def fill_board(
         buckets[hole] = np.int32(bucket_of_street(cards, street, context, tables))
 
 
+def card_fingerprint(rules: GameRules) -> str:
+    """A digest of how a game deals and ranks cards: games that differ in betting only share abstractions."""
+    deck = rules.deck
+    cards = (deck.ranks, deck.suits, rules.hole_cards, rules.board_cards, rules.three_card)
+    return blake2b(repr(cards).encode(), digest_size=8).hexdigest()
+
+
+def fingerprint(rules: GameRules, recipe: str) -> str:
+    """A digest of a game's cards and of a recipe."""
+    return blake2b(f"{FORMAT} {card_fingerprint(rules)} {recipe}".encode(), digest_size=8).hexdigest()
+
+
 @dataclass(frozen=True, eq=False)
 class StreetBuckets:
     """One street of a map: see the module's text. `deals` are the cards of each round of the index."""
@@ -161,8 +172,8 @@ class BucketMap:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the rules and the recipe: what files made with this map are marked with."""
-        return blake2b(f"{self.rules.fingerprint} {self.recipe}".encode(), digest_size=8).hexdigest()
+        """A digest of the game's cards and the recipe: what files made with this map are marked with."""
+        return fingerprint(self.rules, self.recipe)
 
     @cached_property
     def tables(self) -> BucketTables:
@@ -178,7 +189,7 @@ class BucketMap:
         ]
         public = self.public
         return BucketTables(
-            index=tuple(HandIndexer(s.deals, self.rules.deck).tables for s in self.streets),
+            indexing=tuple(HandIndexer(s.deals, self.rules.deck).tables for s in self.streets),
             cell=tuple(cells),
             join=tuple(joins),
             cells=np.array([0 if s.join is None else s.join.shape[1] for s in self.streets]),
@@ -243,7 +254,7 @@ class BucketMap:
     def save(self, path: str | Path) -> None:
         """Write it to a file."""
         header = {
-            "game": self.rules.fingerprint,
+            "cards": card_fingerprint(self.rules),
             "fingerprint": self.fingerprint,
             "recipe": self.recipe,
             "perfect_recall": self.perfect_recall,
@@ -263,8 +274,8 @@ class BucketMap:
         """Open a file made for these rules; its tables are mapped."""
         remedy = "build the abstraction again: equipoise abstraction report RECIPE --out DIR"
         header, arrays = load_arrays(path, FORMAT, remedy=remedy, check=check)
-        if header.get("game") != rules.fingerprint:
-            raise InputError("made for another game", where=str(path), remedy=remedy)
+        if header.get("cards") != card_fingerprint(rules):
+            raise InputError("made for a game with other cards", where=str(path), remedy=remedy)
         try:
             streets = tuple(
                 StreetBuckets(tuple(deals), buckets, arrays.get(f"cell {i}"), arrays.get(f"join {i}"), context, method)
@@ -304,15 +315,3 @@ def lossless_street(rules: GameRules, street: int) -> StreetBuckets:
     """A street whose hands are all told apart, with the order of the deals."""
     deals = rules.deals(street)
     return StreetBuckets(deals, HandIndexer(deals, rules.deck).size)
-
-
-def unordered_deals(rules: GameRules, street: int) -> tuple[int, ...]:
-    """The rounds of the index that does not tell the deals of the board apart."""
-    board = rules.board_size(street)
-    return (rules.hole_cards, board) if board else (rules.hole_cards,)
-
-
-def raw_deals(rules: GameRules, street: int) -> int:
-    """How many deals of hole and unordered board a street has, suits told apart."""
-    board = rules.board_size(street)
-    return comb(rules.deck.size, rules.hole_cards) * comb(rules.deck.size - rules.hole_cards, board)

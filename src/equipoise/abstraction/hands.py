@@ -161,8 +161,7 @@ class HandSpace:
     @cached_property
     def indexer(self) -> HandIndexer:
         """The index of hands: hole cards, then all board cards as one round."""
-        counts = (self.rules.hole_cards, self.board_cards) if self.board_cards else (self.rules.hole_cards,)
-        return HandIndexer(counts, self.rules.deck)
+        return HandIndexer(self.rules.unordered_deals(self.street), self.rules.deck)
 
     @property
     def size(self) -> int:

@@ -109,7 +109,7 @@ def list_deals(board: U8, tables: HandTables, deals: Deals, symmetric: bool) -> 
 
 
 @inlined
-def _deal(number: int, deals: Deals) -> None:
+def deal(number: int, deals: Deals) -> None:
     """Put a set of cards on the board."""
     before = deals.board.size - deals.place.size
     for i in range(deals.place.size):
@@ -176,7 +176,7 @@ def sum_strengths(
         by_hole.bins[:] = np.uint32(0)
         found, symmetry_count = list_deals(boards[board], tables, deals, True)
         for number in range(found):
-            _deal(number, deals)
+            deal(number, deals)
             live = sort_holes(deals.board, game)
             count_wins(live, game)
             _add_strengths(game.order[:live], game.strength, deals.sizes[number], bin_of, by_hole)
@@ -254,7 +254,7 @@ def sum_cluster_strengths(
         by_hole[:] = 0.0
         found, symmetry_count = list_deals(boards[board], tables, deals, True)
         for number in range(found):
-            _deal(number, deals)
+            deal(number, deals)
             live = sort_holes(deals.board, game)
             _meet_clusters(game, live, member, work)
             _add_shares(game.order[:live], np.float64(deals.sizes[number]), work, by_hole)

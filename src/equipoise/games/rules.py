@@ -107,6 +107,11 @@ class GameRules:
         """The cards a player has seen up to a round, by deal: hole cards, then each board deal."""
         return (self.hole_cards, *(count for count in self.board_cards[: round_ + 1] if count))
 
+    def unordered_deals(self, round_: int) -> tuple[int, ...]:
+        """The same with the whole board as one deal."""
+        board = self.board_size(round_)
+        return (self.hole_cards, board) if board else (self.hole_cards,)
+
     def street_name(self, round_: int) -> str:
         """`preflop` to `river` where the board is dealt as in hold'em, else `round N`."""
         return STREETS[round_] if self.board_cards == (0, 3, 1, 1)[: self.rounds] else f"round {round_ + 1}"

@@ -1,0 +1,125 @@
+"""From a recipe to a BucketMap: every street built, or the file of an earlier build opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from equipoise._cache import cache_root
+from equipoise._errors import InputError
+from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
+from equipoise.abstraction.card_recipe import CardRecipe
+from equipoise.abstraction.clusters import Clusters, cluster_street
+from equipoise.abstraction.hands import Progress
+from equipoise.abstraction.hierarchy import hierarchical_streets
+from equipoise.abstraction.nested import percentile_street
+from equipoise.games.rules import GameRules
+
+Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how far it is
+
+
+def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
+    """Where the map of a recipe is kept between runs."""
+    return cache_root() / "abstractions" / f"{fingerprint(rules, recipe.text())}.buckets"
+
+
+def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *, keep: bool = True) -> BucketMap:
+    """The map of a recipe: opened if it was built before, else built, and kept."""
+    path = map_path(rules, recipe)
+    if keep and path.exists():
+        try:
+            return BucketMap.load(path, rules)
+        except InputError:  # damaged, or of an older format: built again
+            path.unlink(missing_ok=True)
+    found = _Building(rules, recipe, tell).run()
+    if keep and found.bytes:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            found.save(path)
+        except (OSError, InputError):  # a full or read-only disk costs time, not correctness
+            return found
+        return BucketMap.load(path, rules)
+    return found
+
+
+class _Building:
+    def __init__(self, rules: GameRules, recipe: CardRecipe, tell: Tell | None) -> None:
+        self.rules, self.recipe, self.tell = rules, recipe, tell
+        self.streets: dict[int, StreetBuckets] = {}
+        self.costs: dict[int, float] = {}
+        self.public: PublicBuckets | None = None
+        self.about: dict[str, Any] = {}
+
+    def run(self) -> BucketMap:
+        rules, recipe = self.rules, self.recipe
+        upto = rules.rounds
+        if recipe.public:
+            self.streets, self.public, about = hierarchical_streets(rules, recipe, self._stage)
+            self.about["public"] = about
+            upto = recipe.public_street(rules)
+        self._cluster(upto)
+        for street in range(upto):
+            if street not in self.streets:
+                self.streets[street] = self._one(street)
+        if self.costs:
+            self.about["costs"] = {str(street): cost for street, cost in sorted(self.costs.items())}
+        nested = [self._tells_before(street) for street in range(1, rules.rounds)]
+        return BucketMap(
+            rules,
+            tuple(self.streets[s] for s in range(rules.rounds)),
+            self.public,
+            recipe.text(),
+            all(nested),
+            self.about,
+        )
+
+    def _cluster(self, upto: int) -> None:
+        """Streets by k-means, the last first: potential looks at the next."""
+        after: Clusters | None = None
+        for street in reversed(range(upto)):
+            recipe = self.recipe.streets[street]
+            if recipe.method not in ("emd", "l2", "ochs", "potential"):
+                after = None
+                continue
+            assert recipe.buckets is not None
+            after = cluster_street(
+                self.rules, street, recipe, self.recipe.seed, after, self._stage(f"street {street + 1}")
+            )
+            self.costs[street] = after.cost
+            deals = self.rules.unordered_deals(street)
+            self.streets[street] = StreetBuckets(deals, recipe.buckets, after.label, method=recipe.method)
+
+    def _one(self, street: int) -> StreetBuckets:
+        recipe = self.recipe.streets[street]
+        if recipe.method == "lossless":
+            return lossless_street(self.rules, street)
+        return percentile_street(self.rules, street, recipe, self._so_far(street), self._stage(f"street {street + 1}"))
+
+    def _so_far(self, street: int) -> BucketMap | None:
+        """A map whose streets before this one are done; the others stand in."""
+        if street == 0:
+            return None
+        first = lossless_street(self.rules, 0)
+        streets = tuple(self.streets[s] if s < street else replace(first) for s in range(self.rules.rounds))
+        return BucketMap(self.rules, streets)
+
+    def _tells_before(self, street: int) -> bool:
+        """Whether a street's bucket tells the bucket of the street before."""
+        recipe = self.recipe.streets[street]
+        return recipe.method == "lossless" or (recipe.method == "percentile" and recipe.nested)
+
+    def _stage(self, name: str) -> Progress | None:
+        tell = self.tell
+        return None if tell is None else lambda done: tell(name, done)
+
+
+def bucket_weights(found: BucketMap, street: int, samples: int, rng: np.random.Generator) -> Any:
+    """[bucket] the share of deals in each, from random deals."""
+    rules = found.rules
+    seen = rules.hole_cards + rules.board_size(street)
+    deals = np.argsort(rng.random((samples, rules.deck.size), np.float32), axis=1)[:, :seen].astype(np.uint8)
+    return np.bincount(found.buckets_of_deals(deals)[:, street], minlength=found.buckets[street]) / samples
