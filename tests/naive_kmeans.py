@@ -42,6 +42,24 @@ def lloyd(points: Array, weights: Array, centroids: Array, metric: str, iteratio
     return centroids, labels, float((weights * away**power).sum() / weights.sum())
 
 
+def seeding(points: Array, weights: Array, draws: Array, metric: str) -> list[int]:
+    """k-means++ from given draws; points are counted centre by centre, a new centre's in the order it gets them."""
+    power = 2 if metric == "l2" else 1
+    lists: list[list[int]] = [list(range(len(points)))]
+    cost = weights.astype(float)
+    chosen: list[int] = []
+    for draw in draws:
+        order = [point for members in lists for point in members]
+        place = np.searchsorted(np.cumsum(cost[order]), draw * cost.sum(), side="right")
+        chosen.append(order[place])
+        offered = weights * all_distances(points, points[chosen[-1:]], metric)[:, 0] ** power
+        taken = offered < cost if len(chosen) > 1 else np.ones(len(points), np.bool_)
+        lists = [[point for point in members if not taken[point]] for members in lists if len(chosen) > 1]
+        lists.append([point for point in order if taken[point]])
+        cost = np.where(taken, offered, cost)
+    return chosen
+
+
 def seeding_shares(points: Array, weights: Array, centres: int, metric: str) -> list[Array]:
     """How likely k-means++ draws each point as its first, second, ... centre: float64[point] each."""
     costs = all_distances(points, points, metric) ** (2 if metric == "l2" else 1)

@@ -86,6 +86,16 @@ def test_pruning_changes_nothing(metric: Metric, clusters: int) -> None:
     same(*(lloyd(points, weights, start, metric=metric, iterations=12, pruned=pruned) for pruned in (True, False)))
 
 
+def test_a_centroid_from_afar_is_not_overlooked() -> None:
+    # The point at 0 has its centroid at 10, with 207 others behind it that do not move; the one at -10.5 goes to -9.5.
+    still = np.concatenate([10 + 0.1 * np.arange(208), -100.0 * np.arange(2, 17)])[:, None]
+    points = np.concatenate([still, [[-9.4], [-9.6], [0.0]]])
+    weights = np.append(np.ones(len(points) - 1), 0.0)
+    start = np.concatenate([still, [[-10.5]]])
+    assert lloyd(points, weights, start, metric="l2", iterations=1).labels[-1] == 0
+    assert lloyd(points, weights, start, metric="l2", iterations=2).labels[-1] == len(still)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_labels_are_the_nearest_centroids(metric: Metric) -> None:
     points, weights = strengths(9, 2000), np.ones(2000)
@@ -163,6 +173,15 @@ def test_seeding_draws_by_weight_and_cost(metric: Metric) -> None:
         found = np.bincount(drawn[:, place], minlength=9) / len(drawn)
         assert (np.abs(found - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / len(drawn))).all()
         assert found[3] == 0  # no weight
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_seeding_equals_the_naive_twin(metric: Metric) -> None:
+    points, weights = smooth(31, 800), np.random.default_rng(32).random(800)
+    weights[::7] = 0
+    draws = np.random.default_rng(np.random.SeedSequence(33)).random(90)
+    chosen = choose_centres(points, weights, 90, metric=metric, seed=33)
+    assert chosen.tolist() == naive.seeding(points, weights, draws, metric)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -244,6 +263,12 @@ ONES = np.ones(5)
 def test_bad_input(call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match="; "):
         call()
+
+
+def test_a_bad_point_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_module, "CHUNK", 2)
+    with pytest.raises(InputError, match="point 3 is no histogram"):
+        nearest(np.array([[1, 0], [0, 1], [1, 1], [0, 0]]), POINTS, "emd")
 
 
 def test_too_many_clusters_says_how_many_would_do() -> None:

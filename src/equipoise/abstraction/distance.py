@@ -4,8 +4,8 @@ The second is the L1 distance of the cumulative distributions (Johanson and othe
 Abstractions in Extensive-Form Games), here in units of the whole range: all mass moved from the first of b bins to
 the last costs (b - 1) / b. So both are norms of a difference of coordinates, and one set of kernels serves both.
 
-Sixteen centroids lie side by side, `blocks` float32[block, coordinate, lane], and are measured at once, coordinate
-after coordinate in float32: no sum is split, so that a distance has the same bits wherever it is computed this way.
+Sixteen centroids lie side by side, `blocks` float32[block, coordinate, lane], and are measured at once in float32,
+always in the same order of coordinates: such a distance has the same bits wherever it is computed.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ def used_columns(points: Numbers, metric: Metric) -> int:
     return max(1, int(points.shape[1]) - (metric == "emd"))
 
 
-def coordinates(points: Numbers, metric: Metric) -> F32:
+def coordinates(points: Numbers, metric: Metric, first: int = 0) -> F32:
     """The points whose L1 ("emd") or L2 distance is meant: float32[point, column], columns padded to sixteens.
 
-    A histogram may have any sum above zero: its share of the whole is what counts.
+    A histogram may have any sum above zero: its share of the whole is what counts. `first` is the number of the first
+    point, for messages.
     """
     if points.ndim != 2 or not points.size or not np.issubdtype(points.dtype, np.number):
-        raise InputError(
-            f"points of shape {points.shape} and type {points.dtype}", remedy="give numbers[point, column]"
-        )
+        what = f"points of shape {points.shape} and type {points.dtype}"
+        raise InputError(what, remedy="give numbers[point, column]")
     width = -(-used_columns(points, metric) // LANES) * LANES
     rows: F32 = aligned_zeros(len(points) * width, np.float32).reshape(len(points), width)
     if metric == "emd":
         bad = cumulate(np.ascontiguousarray(points), rows)
         if bad >= 0:
-            what = f"row {bad} is no histogram: it sums to nothing, or holds a negative number"
+            what = f"point {first + bad} is no histogram: it sums to nothing, or holds a negative number"
             raise InputError(what, remedy="give counts or shares")
     else:
         rows[:, : points.shape[1]] = points

@@ -54,9 +54,9 @@ class Centroids(NamedTuple):
 def nearest(points: Numbers, centroids: Numbers, metric: Metric, threads: int | None = None) -> tuple[I32, F32]:
     """Each point's nearest centroid, the lowest number among equals, and the distance: int32[point], float32[point].
 
-    >>> labels, far = nearest(np.array([[9, 1], [0, 4]]), np.array([[1, 0], [0, 1]]), "emd")
-    >>> labels.tolist(), far.tolist()
-    ([0, 1], [0.05000000074505806, 0.0])
+    >>> labels, away = nearest(np.array([[3, 1], [0, 4]]), np.array([[1, 0], [0, 1]]), "emd")
+    >>> labels.tolist(), away.tolist()
+    ([0, 1], [0.125, 0.0])
     """
     if points.ndim != 2 or centroids.ndim != 2 or points.shape[1] != centroids.shape[1]:
         what = f"points of shape {points.shape} and centroids of shape {centroids.shape}"
@@ -68,7 +68,7 @@ def nearest(points: Numbers, centroids: Numbers, metric: Metric, threads: int | 
 
         def work(first: int, last: int) -> None:
             here = slice(first, last)
-            rows = coordinates(points[here], metric)
+            rows = coordinates(points[here], metric, first)
             find_nearest(rows, index, np.empty(LANES, np.float32), labels[here], distances[here])
 
         spread(work, len(points), CHUNK)

@@ -42,14 +42,17 @@ def drawn_centres(
     squared, size, parts = metric == "l2", len(rows), -(-len(rows) // PART)
     draws = np.random.default_rng(seed).random(clusters)
     chosen, centres = np.zeros(clusters, np.int64), np.zeros((clusters, rows.shape[1]), np.float32)
+    starts = np.arange(0, size, PART)
     lists = _Lists(
         away=np.ones(size, np.float32),
-        following=np.full(size, -1, np.int32),
+        following=np.arange(1, size + 1, dtype=np.int32),
         first=np.full((parts, clusters), -1, np.int32),
         radius=np.full((parts, clusters), np.inf, np.float32),
         mass=np.zeros((parts, clusters)),
     )
-    list_points(weights, PART, lists)
+    lists.following[[*(starts[1:] - 1), size - 1]] = -1
+    lists.first[:, 0] = starts
+    lists.mass[:, 0] = np.add.reduceat(weights, starts)
     between = np.zeros(clusters, np.float32)
     with spread_over(threads) as spread:
         for centre in range(clusters):
@@ -67,21 +70,6 @@ def drawn_centres(
             if progress:
                 progress((centre + 1) / clusters)
     return chosen
-
-
-@kernel
-def list_points(weights: F64, part_size: int, lists: _Lists) -> None:
-    """All points that count, in the lists of centre 0."""
-    last = -1
-    for i in range(weights.size):
-        part = i // part_size
-        if weights[i] > 0:
-            lists.mass[part, 0] += weights[i]
-            if lists.first[part, 0] < 0:
-                lists.first[part, 0] = i
-            else:
-                lists.following[last] = i
-            last = i
 
 
 @kernel
