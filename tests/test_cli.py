@@ -81,7 +81,9 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["solve", "leduc", "--menu", "pot"], "limit game"),
         (["solve", SPOT, "--menu", "pot"], "turn.toml' is a spot"),
         (["solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
-        (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need 672,087.4 GB"),
+        (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need at least 336,043.7"),
+        (["solve", "leduc", "--storage", "int8"], "int8"),
+        (["solve", "leduc", "--storage", "int16", "--variant", "predictive", "--json"], "predictive"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], said: str) -> None:

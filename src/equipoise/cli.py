@@ -123,6 +123,7 @@ def solve(
     iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 10_000,
     variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
     threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    storage: Annotated[str, typer.Option(help="Of tables: float32, or int16 for half the memory.")] = "float32",
     line: Annotated[str, typer.Option(help='show: a line of betting, e.g. "check, bet 100".')] = "",
     board: Annotated[str, typer.Option(help="show: the cards dealt since the spot's board.")] = "",
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand's strategy, EV and equity.")] = False,
@@ -145,9 +146,15 @@ def solve(
     problem = read_problem(name, menu)
     import equipoise
 
-    with console.solve_progress(problem, quiet=as_json) as on_look:
+    with console.solve_progress(problem, storage, quiet=as_json) as on_look:
         solution = equipoise.solve(
-            problem, target=target, iterations=iterations, variant=variant, threads=threads, on_look=on_look
+            problem,
+            target=target,
+            iterations=iterations,
+            variant=variant,
+            threads=threads,
+            storage=storage,
+            on_look=on_look,
         )
     saved = out or f"{problem.name}.solution"
     solution.save(saved)

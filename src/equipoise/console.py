@@ -209,15 +209,17 @@ def _print_grid(view: NodeView) -> None:
 
 
 @contextmanager
-def solve_progress(problem: Problem, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
+def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
     """Says what a solve will take, then tells how far it is, a line at a time on standard error."""
     unit = "% of the pot" if problem.spot else "% of the big blind"
     if not quiet:
+        from equipoise.solve.storage import table_type
+
         boards, nodes = len(problem.cards.cards), len(problem.tree)
+        size = size_text(problem.memory_bytes(stored=table_type(storage)))
         menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
         print(
-            f"{menu}{nodes} betting nodes, {boards} boards, {size_text(problem.memory_bytes())}; "
-            "compiling on the first run",
+            f"{menu}{nodes} betting nodes, {boards} boards, {size}; compiling on the first run",
             file=sys.stderr,
         )
     last = 0.0

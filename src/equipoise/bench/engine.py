@@ -23,6 +23,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.solve.problem import Problem
 from equipoise.solve.solving import solve
 from equipoise.solve.spot import read_spot
+from equipoise.solve.storage import STORAGES
 from equipoise.solve.vector_cfr import VectorCFR
 from equipoise.tree.public_cards import deal_boards
 from equipoise.tree.public_tree import DECISION
@@ -78,7 +79,7 @@ def run() -> list[Benchmark]:
     """All benchmarks of the group."""
     showdowns = _showdowns()
     limit = best_response.limit_holdem(showdowns[0].ours)
-    return [*showdowns, _leduc(), _two_streets(), limit, *_spots(), _memory()]
+    return [*showdowns, _leduc(), _two_streets(), limit, *_spots(), *_memory()]
 
 
 def _showdowns() -> list[Benchmark]:
@@ -188,7 +189,7 @@ def _spots() -> list[Benchmark]:
     return results
 
 
-def _memory() -> Benchmark:
+def _memory() -> list[Benchmark]:
     """What the tables of a real solve take; the peer is the least that regret and average can take."""
     problem = Problem.of_spot(read_spot(TURN))
     tree, counts = problem.tree, problem.cards.arrays.counts
@@ -196,9 +197,11 @@ def _memory() -> Benchmark:
     for node in np.flatnonzero(tree.kind == DECISION):
         live = counts[problem.cards.arrays.street == tree.street[node], tree.player[node]]
         pairs += int(tree.num_children[node]) * int(live.sum())
-    solver = VectorCFR(problem.engine(), "practical")
-    size = (solver.regret.nbytes + solver.average.nbytes) / pairs
-    return Benchmark(
-        f"turn, tables of float32: {size:.3f} bytes an infoset-action", "infoset-actions/kB", 1000 / size,
-        "the least: two numbers", 1000 / 8,
-    )  # fmt: skip
+    results = []
+    for name, stored in STORAGES.items():
+        solver = VectorCFR(problem.engine(stored=stored), "practical")
+        size = (solver.regret.nbytes + solver.average.nbytes + solver.scale.nbytes) / pairs
+        name = f"turn, tables of {name}: {size:.3f} bytes an infoset-action"
+        least = 2 * np.dtype(stored).itemsize
+        results.append(Benchmark(name, "infoset-actions/kB", 1000 / size, "the least: two numbers", 1000 / least))
+    return results

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import aligned_zeros
-from equipoise._jit import F64, I64
+from equipoise._jit import F32, F64, I64
 from equipoise._simd import LANES
 from equipoise.cards.showdown import DECK
 from equipoise.games.rules import PLAYERS
@@ -40,7 +40,9 @@ EMPTY = np.zeros(0, np.float32)
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games."""
+    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games;
+    tables may hold 16-bit numbers instead (`stored`, see storage.py).
+    """
 
     tree: PublicTree
     cards: PublicCards
@@ -49,6 +51,7 @@ class Engine:
     precision: type = np.float32
     threads: int = 1
     cache_bytes: int = CACHE_BYTES
+    stored: type | None = None  # what tables hold: int16, or None for numbers of `precision`
 
     @cached_property
     def program(self) -> BettingProgram:
@@ -78,6 +81,16 @@ class Engine:
         """The length of a flat table: one number for each live hole, action and board."""
         return self._blocks[1]
 
+    @cached_property
+    def _scales(self) -> tuple[I64, int]:
+        rows = self.program.arrays.table_rows[self.cards.arrays.street]
+        return board_blocks(rows, np.ones(rows.shape, np.int32))
+
+    @property
+    def scales(self) -> int:
+        """How many scales a table has: of 16-bit tables one a row, of others none."""
+        return self._scales[1] if self.stored == np.int16 else 0
+
     @property
     def infosets(self) -> int:
         """Decisions of live holes, over all boards walked."""
@@ -89,7 +102,11 @@ class Engine:
 
     def zeros(self) -> Any:
         """A flat table."""
-        return np.zeros(self.slots, self.precision)
+        return np.zeros(self.slots, self.stored or self.precision)
+
+    def unit_scales(self) -> F32:
+        """The scales of empty 16-bit tables: [row of a board, REGRET or AVERAGE]; none for other tables."""
+        return np.ones((self.scales, 2), np.float32)
 
     @cached_property
     def runouts(self) -> Runouts:
@@ -137,6 +154,7 @@ class Engine:
             value_at=np.zeros(LANES, np.int64),
             factor=aligned_zeros(LANES, self.precision),
             spare=aligned_zeros(widest, self.precision),
+            decoded=aligned_zeros(widest * int(self.program.arrays.num_children.max()), self.precision),
             board=np.zeros(rounds, np.int32),
             cursor=np.zeros(rounds, np.int32),
         )
@@ -156,15 +174,24 @@ class Engine:
         first, second = self.cards.root_weights
         return first.astype(self.precision), second.astype(self.precision)
 
-    def tables(self, source: Any, regret: Any = None, average: Any = None, fixed: F64 | None = None) -> Tables:
+    def tables(
+        self,
+        source: Any,
+        regret: Any = None,
+        average: Any = None,
+        scale: F32 | None = None,
+        fixed: F64 | None = None,
+    ) -> Tables:
         """Tables for a walk; those that it does not use may be left out."""
-        empty: Any = EMPTY.astype(self.precision)
+        empty: Any = EMPTY.astype(self.precision if source is None else source.dtype)
         nothing = np.zeros(0)
         return Tables(
             self.table_first,
             empty if source is None else source,
             empty if regret is None else regret,
             empty if average is None else average,
+            self._scales[0],
+            EMPTY.reshape(0, 2) if scale is None else scale,
             nothing if fixed is None else fixed,
             np.zeros((PLAYERS, 0)) if fixed is None else self._paths(fixed),
         )

@@ -20,7 +20,8 @@ from equipoise.solve.engine import Engine
 from equipoise.solve.lines import action_names, find_line
 from equipoise.solve.program import Stakes
 from equipoise.solve.spot import Lock, Spot, load_spot
-from equipoise.tree.infosets import REGRET_AND_AVERAGE, boards, table_rows
+from equipoise.solve.storage import as_stored
+from equipoise.tree.infosets import LEAST_REGRET_AND_AVERAGE, boards, table_rows
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree
 from equipoise.tree.report import DEFAULT_MENU
@@ -84,9 +85,9 @@ class Problem:
         """The frequencies of all locks: what a renaming of suits must not change."""
         return [often for lock in (self.spot.locks if self.spot else ()) for _, often in lock.strategy]
 
-    def engine(self, threads: int = 1, precision: type = np.float32) -> Engine:
-        """An engine for it."""
-        return Engine(self.tree, self.cards, self.stakes, self.locked, precision, threads)
+    def engine(self, threads: int = 1, precision: type = np.float32, stored: Any = None) -> Engine:
+        """An engine for it; `stored` is what its tables hold if not numbers of that precision."""
+        return Engine(self.tree, self.cards, self.stakes, self.locked, precision, threads, stored=stored)
 
     @cached_property
     def locked(self) -> tuple[tuple[int, int], ...]:
@@ -127,11 +128,11 @@ class Problem:
                     size = int(boards.counts[board, player])
                     start = int(engine.table_first[board, player]) + row * size
                     rows = often[:, engine.cards.holes(int(board), player)]
-                    table[start : start + rows.size] = rows.ravel()
+                    table[start : start + rows.size] = as_stored(rows.ravel(), table.dtype)
 
-    def memory_bytes(self, threads: int = 1, tables: int = 2) -> int:
-        """What a solve will allocate: tables, all-in matrices, and each thread's rows."""
-        engine = self.engine(threads)
+    def memory_bytes(self, threads: int = 1, tables: int = 2, stored: Any = None) -> int:
+        """What a solve will allocate: tables and their scales, all-in matrices, and each thread's rows."""
+        engine = self.engine(threads, stored=stored)
         boards, item = self.cards.arrays, 4
         early = np.unique(self.tree.street[self.tree.kind == SHOWDOWN])
         early = early[early < self.rules.rounds - 1]
@@ -140,7 +141,8 @@ class Problem:
         program = engine.program
         rows = sum((r + v) * w for r, v, w in zip(program.reach_rows, program.value_rows, widest, strict=True))
         cards = sum(array.nbytes for array in boards)
-        return int(tables * engine.slots * item + PLAYERS * 2 * pairs + threads * rows * item + cards)
+        held = tables * engine.slots * np.dtype(stored or np.float32).itemsize + engine.scales * PLAYERS * item
+        return int(held + PLAYERS * 2 * pairs + threads * rows * item + cards)
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
@@ -161,11 +163,11 @@ def check_tables_fit(tree: PublicTree) -> None:
     for street in range(rules.rounds):
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
         slots += int(rows[street].sum()) * on_boards[street] * holes
-    needed, free = slots * REGRET_AND_AVERAGE, available_memory()
+    needed, free = slots * LEAST_REGRET_AND_AVERAGE, available_memory()
     if needed > free:
         raise InputError(
-            f"{len(tree):,} betting nodes on {sum(on_boards):,} boards: the tables need {needed / 1e9:,.1f} GB "
-            f"and {free / 1e9:.1f} GB are free",
+            f"{len(tree):,} betting nodes on {sum(on_boards):,} boards: the tables need at least "
+            f"{needed / 1e9:,.1f} GB and {free / 1e9:.1f} GB are free",
             remedy="use fewer bet sizes, a cap, or a smaller game",
         )
 

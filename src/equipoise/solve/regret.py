@@ -13,11 +13,10 @@ from equipoise._jit import F32, inlined
 
 
 @inlined
-def pass_reach(reach: F32, source: F32, average: F32, below: F32, keep: Float, update: bool) -> None:
+def pass_reach(reach: F32, source: F32, below: F32) -> None:
     """Pass the opponent's reach through its decision: to each child, reach x strategy.
 
-    IN: float[hole], float[action, hole]; IN OUT: float[action, hole], x keep + reach x strategy if `update`;
-    OUT: float[action, hole].
+    IN: float[hole], float[action, hole]; OUT: float[action, hole].
     """
     if source.shape[0] == 2:
         _pass_two(reach, source, below)
@@ -25,11 +24,15 @@ def pass_reach(reach: F32, source: F32, average: F32, below: F32, keep: Float, u
         _pass_three(reach, source, below)
     else:
         _pass_many(reach, source, below)
-    if update:
-        for action in range(source.shape[0]):
-            kept, more = average[action], below[action]
-            for h in range(reach.size):
-                kept[h] = kept[h] * keep + more[h]
+
+
+@inlined
+def add_average(below: F32, keep: Float, average: F32) -> None:
+    """Discount and add reach x strategy. IN: float[action, >= hole]; IN OUT: float[action, hole]."""
+    for action in range(average.shape[0]):
+        kept, more = average[action], below[action]
+        for h in range(kept.size):
+            kept[h] = kept[h] * keep + more[h]
 
 
 @inlined

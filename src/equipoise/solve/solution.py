@@ -288,7 +288,7 @@ class Solution:
             "iterations": self.iterations,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
-            "memory_bytes": self.problem.memory_bytes(self.threads),
+            "memory_bytes": self.problem.memory_bytes(self.threads, stored=self.average.dtype.type),
             "root": dict(zip(root.actions, root.frequency.tolist(), strict=True)),
         }
         if self.problem.spot:

@@ -14,6 +14,7 @@ from equipoise.solve.engine import all_cores
 from equipoise.solve.problem import Menu, Problem, available_memory, read_problem
 from equipoise.solve.solution import Solution
 from equipoise.solve.spot import Spot
+from equipoise.solve.storage import table_type
 from equipoise.solve.vector_cfr import VectorCFR
 
 FIRST_LOOK = 10
@@ -28,27 +29,30 @@ def solve(
     variant: str = "practical",
     menu: Menu | None = None,
     threads: int = 0,
+    storage: str = "float32",
     on_look: OnLook | None = None,
 ) -> Solution:
     """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own. `menu` is
     for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table; without it, the standard menu.
+    `storage` is what tables hold: float32, or int16 for half the memory (see solve/storage.py).
     """
+    stored = table_type(storage)
     problem = _problem(what, menu)
     if target is None:
         target = problem.spot.target if problem.spot else 0.1
     threads = threads or all_cores()
     tables = 3 if variant == "predictive" else 2
-    needed, free = problem.memory_bytes(threads, tables), available_memory()
+    needed, free = problem.memory_bytes(threads, tables, stored), available_memory()
     if needed > free:
         raise InputError(
             f"{len(problem.tree):,} betting nodes on {len(problem.cards.cards):,} boards: the solve needs "
             f"{needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
-            remedy="use fewer bet sizes, a cap, or narrower ranges",
+            remedy="use fewer bet sizes, a cap, narrower ranges, or 16-bit storage",
         )
-    _warm_up(variant)
-    engine = problem.engine(threads)
+    _warm_up(variant, stored)
+    engine = problem.engine(threads, stored=stored)
     solver = VectorCFR(engine, variant)
     for table in (solver.current, solver.average):
         problem.lock_tables(engine, table)
@@ -66,10 +70,10 @@ def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -
 
 
 @cache
-def _warm_up(variant: str) -> None:
+def _warm_up(variant: str, stored: type) -> None:
     """Compile (or load) the kernels on a game that takes no time, so that seconds are seconds of solving."""
     for threads in (1, 2):
-        solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads), variant)
+        solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads, stored=stored), variant)
         solver.run(1)
         solver.exploitability()
         solver.fill_gaps()

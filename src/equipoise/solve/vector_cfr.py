@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I64, kernel, view
 from equipoise.solve.engine import Engine
 from equipoise.solve.program import Program
 from equipoise.solve.schedule import schedule
+from equipoise.solve.storage import phase
 from equipoise.solve.walk import UPDATE, Plan, Step, Tables, Workspace, walk
 from equipoise.tree.public_cards import Boards
 
@@ -33,10 +35,14 @@ class VectorCFR:
     regret: Any = None
     average: Any = None
     predicted: Any = None  # the table that the predictive variant plays by
+    scale: Any = None  # of 16-bit tables
     on_iteration: Callable[[int], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._weights = schedule(self.variant)
+        if self.variant == "predictive" and self.engine.stored == np.int16:
+            raise InputError("the predictive variant has no 16-bit tables", remedy="use float32, or another variant")
+        self.scale = self.engine.unit_scales() if self.scale is None else self.scale
         self.regret = self.engine.zeros() if self.regret is None else self.regret
         self.average = self.engine.zeros() if self.average is None else self.average
         if self.variant == "predictive" and self.predicted is None:
@@ -50,12 +56,13 @@ class VectorCFR:
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
         engine = self.engine
-        tables = engine.tables(self.current, self.regret, self.average)
+        tables = engine.tables(self.current, self.regret, self.average, self.scale)
         alone = not engine.in_threads
         done = 0
         while done < iterations:
             count = min(QUIET_ITERATIONS, iterations - done) if alone else 1
-            weights = np.array([self._weights(self.iteration + i + 1) for i in range(count)])
+            coming = range(self.iteration + 1, self.iteration + count + 1)
+            weights = np.array([(*self._weights(t), phase(t)) for t in coming])
             if alone:
                 self._run_alone(tables, weights)
             else:
@@ -71,8 +78,7 @@ class VectorCFR:
         run_iterations(weights, plans[0], plans[1], self.engine.workspaces[0])
 
     def _step(self, walker: int, weights: F64) -> Step:
-        positive, negative, keep = (np.float32(weight) for weight in weights)
-        return Step(walker, UPDATE, True, self.predicted is not None, positive, negative, keep)
+        return Step(walker, UPDATE, True, self.predicted is not None, *(np.float32(weight) for weight in weights))
 
     def fill_gaps(self) -> None:
         """Where a player never comes by its own play, the average says nothing: put the current strategy there.
@@ -90,7 +96,7 @@ class VectorCFR:
 
 @kernel
 def run_iterations(weights: F64, first: Plan, second: Plan, work: Workspace) -> None:
-    """Iterations of both walkers in one thread. IN: float64[iteration, 3]."""
+    """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a step."""
     for i in range(weights.shape[0]):
         walk(_with_weights(first, weights[i]), work)
         walk(_with_weights(second, weights[i]), work)
@@ -99,8 +105,9 @@ def run_iterations(weights: F64, first: Plan, second: Plan, work: Workspace) -> 
 @view
 def _with_weights(plan: Plan, weights: F64) -> Plan:
     old = plan.step
-    positive, negative, keep = np.float32(weights[0]), np.float32(weights[1]), np.float32(weights[2])
-    step = Step(old.walker, old.mode, old.averaging, old.predictive, positive, negative, keep)
+    positive, negative = np.float32(weights[0]), np.float32(weights[1])
+    keep, threshold = np.float32(weights[2]), np.float32(weights[3])
+    step = Step(old.walker, old.mode, old.averaging, old.predictive, positive, negative, keep, threshold)
     return Plan(
         plan.program, plan.boards, plan.runouts, plan.tables, step, plan.weights, plan.two_cards, plan.root_reach,
         plan.root_value,

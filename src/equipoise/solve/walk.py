@@ -23,7 +23,17 @@ from equipoise._jit import F32, F64, I16, I32, I64, U16, inlined, kernel, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
 from equipoise.solve.program import Program
-from equipoise.solve.regret import add_regret, best_value, mean_value, pass_reach, predict, update_three, update_two
+from equipoise.solve.regret import (
+    add_average,
+    add_regret,
+    best_value,
+    mean_value,
+    pass_reach,
+    predict,
+    update_three,
+    update_two,
+)
+from equipoise.solve.storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
 from equipoise.tree.public_cards import Boards
 from equipoise.tree.public_tree import DECISION
 
@@ -38,6 +48,8 @@ class Tables(NamedTuple):
     source: F32  # what the opponent plays by (and the walker, with EVALUATE and UPDATE); empty: `fixed`
     regret: F32  # what UPDATE adds to: the same array as `source`, unless the step is predictive
     average: F32  # what the opponent adds its reach x strategy to, where `averaging`
+    scale_first: I64  # [board, player] where the scales of a board's rows start
+    scale: F32  # [row, REGRET or AVERAGE] of 16-bit tables, at the first row of each decision; else empty
     fixed: F64  # [place] the probability of the action that leads to a place, the same for all holes
     path: F64  # [walker, place] with `fixed` and plain ranges: the one number that the opponent reaches a place with
 
@@ -52,6 +64,7 @@ class Step(NamedTuple):
     positive: Float  # regrets are multiplied by this before adding, where positive
     negative: Float  # and by this where negative
     keep: Float  # the average is multiplied by this before adding
+    phase: Float = np.float32(0.5)  # what decides how 16-bit tables are rounded
 
 
 class Runouts(NamedTuple):
@@ -92,6 +105,7 @@ class Workspace(NamedTuple):
     value_at: I64  # [lane]
     factor: F32  # [lane]
     spare: F32  # [hole]
+    decoded: F32  # [action, hole] rows of a 16-bit table, while they are worked on
     board: I32  # [street] the board being walked
     cursor: I32  # [street] the next board below it
 
@@ -122,7 +136,7 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
     size = np.int64(boards.counts[board, 1 - walker])
     base, length = work.reach_base[street], padded(size)
     rows = program.reach_row[walker]
-    block = tables.first[board, 1 - walker]
+    block, scales = tables.first[board, 1 - walker], tables.scale_first[board, 1 - walker]
     for place in range(program.group_first[group], program.group_first[group + 1]):
         if program.kind[place] != DECISION or program.player[place] == walker:
             continue
@@ -135,11 +149,15 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
                 for h in range(size):
                     below[action, h] = reach[h] * chance
             continue
-        source = _rows(tables.source, block, program.table_row[place], count, size)
+        row = program.table_row[place]
+        source, scratch = _rows(tables.source, block, row, count, size), _rows(work.decoded, 0, 0, count, size)
+        pass_reach(reach, read_rows(source, scratch), below)
         locked = program.locked[place] == -1 or program.locked[place] == board + 1
-        averaging = step.averaging and not locked
-        average = _rows(tables.average, block, program.table_row[place], count, size) if averaging else source
-        pass_reach(reach, source, average, below, step.keep, averaging)
+        if step.averaging and not locked:
+            kept, scale_at = _rows(tables.average, block, row, count, size), scales + row
+            average = open_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
+            add_average(below, step.keep, average)
+            close_rows(average, kept, tables.scale, scale_at, AVERAGE, step.phase)
 
 
 @kernel
@@ -150,7 +168,7 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
     size = np.int64(boards.counts[board, walker])
     base, length = work.value_base[street], padded(size)
     start = program.group_first[group]
-    block = tables.first[board, walker]
+    block, scales = tables.first[board, walker], tables.scale_first[board, walker]
     for place in range(program.group_first[group + 1] - 1, start - 1, -1):
         if program.kind[place] != DECISION:
             continue
@@ -172,17 +190,22 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
         else:
             row = program.table_row[place]
             updating = step.mode == UPDATE and not locked
-            source = _rows(tables.source, block, row, count, size)
-            if updating and count == 2 and not step.predictive:
-                update_two(values, step.positive, step.negative, source, value)
+            source, scratch = _rows(tables.source, block, row, count, size), _rows(work.decoded, 0, 0, count, size)
+            scale_at = scales + row
+            if updating and 2 <= count <= 3 and not step.predictive:
+                regret = open_rows(source, tables.scale, scale_at, REGRET, scratch)
+                if count == 2:
+                    update_two(values, step.positive, step.negative, regret, value)
+                else:
+                    update_three(values, step.positive, step.negative, regret, value)
+                close_rows(regret, source, tables.scale, scale_at, REGRET, step.phase)
                 continue
-            if updating and count == 3 and not step.predictive:
-                update_three(values, step.positive, step.negative, source, value)
-                continue
-            mean_value(source, values, value, work.spare)
+            mean_value(read_rows(source, scratch), values, value, work.spare)
             if updating:
-                regret = _rows(tables.regret, block, row, count, size)
+                kept = _rows(tables.regret, block, row, count, size)
+                regret = open_rows(kept, tables.scale, scale_at, REGRET, scratch)
                 add_regret(values, value, step.positive, step.negative, regret)
+                close_rows(regret, kept, tables.scale, scale_at, REGRET, step.phase)
                 if step.predictive:
                     predict(values, value, regret, source)
 

@@ -20,6 +20,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.public_tree import DECISION, PublicTree
 
 REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
+LEAST_REGRET_AND_AVERAGE = 4  # two of 16 bits
 
 
 def lossless_hands(rules: GameRules) -> tuple[int, ...]:
