@@ -20,10 +20,10 @@ import naive
 from equipoise import BetMenu, Deck, GameRules, build_tree, equity, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
 from equipoise.solve.engine import Engine, look
+from equipoise.solve.plan import BEST, EVALUATE, UPDATE, Step, Tables
 from equipoise.solve.program import Stakes
 from equipoise.solve.spot import Spot, read_spot
 from equipoise.solve.vector_cfr import VectorCFR
-from equipoise.solve.walk import BEST, EVALUATE, UPDATE, Step, Tables
 from equipoise.tree.public_cards import deal_boards
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
 from textures import FLOPS, RANGES

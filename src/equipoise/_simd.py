@@ -139,6 +139,74 @@ def add_scaled(typing_context: Any, lanes: Any, factor: Any, more: Any) -> Any:
     return lanes(lanes, factor, more), generate
 
 
+@_intrinsic
+def spread(_typing_context: Any, number: Any, lanes: Any) -> Any:
+    """One float32 in all lanes of a value like `lanes`."""
+
+    def generate(_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _spread(builder, arguments[0], signature.args[1].element)
+
+    return lanes(number, lanes), generate
+
+
+@_intrinsic
+def absolute(_typing_context: Any, lanes: Any) -> Any:
+    """Lane by lane, the sign dropped."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        vector = arguments[0].type
+        name = f"llvm.fabs.v{LANES}{vector.element.intrinsic_name}"
+        declared: Any = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)  # type: ignore[no-untyped-call]
+        return builder.call(declared, arguments)
+
+    return lanes(lanes), generate
+
+
+@_intrinsic
+def multiply_add(_typing_context: Any, one: Any, two: Any, more: Any) -> Any:
+    """one * two + more, lane by lane; in one rounding where the processor can."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        product = builder.fmul(arguments[0], arguments[1], flags=["contract"])
+        return builder.fadd(product, arguments[2], flags=["contract"])
+
+    return more(one, two, more), generate
+
+
+def _folded(builder: Any, lanes: Any, combine: Any) -> Any:
+    """One number from sixteen, in four halvings."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        places = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width)))
+        others = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width, 2 * width)))
+        lanes = combine(builder.shuffle_vector(lanes, lanes, places), builder.shuffle_vector(lanes, lanes, others))
+    return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+
+
+@_intrinsic
+def lane_sum(_typing_context: Any, lanes: LanesType) -> Any:
+    """The sum of sixteen lanes, pairwise."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _folded(builder, arguments[0], builder.fadd)
+
+    return lanes.element(lanes), generate
+
+
+@_intrinsic
+def smallest(_typing_context: Any, lanes: LanesType) -> Any:
+    """The least of sixteen lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        def lesser(one: Any, two: Any) -> Any:
+            return builder.select(builder.fcmp_ordered("<", one, two), one, two)
+
+        return _folded(builder, arguments[0], lesser)
+
+    return lanes.element(lanes), generate
+
+
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Sixteen vectors of sixteen, rows turned into columns: four rounds of swapping blocks."""
     for step in (1, 2, 4, 8):

@@ -10,26 +10,21 @@ always in the same order of coordinates: such a distance has the same bits where
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from equipoise._arrays import F32, F64, I32, aligned_zeros
 from equipoise._errors import InputError
 from equipoise._jit import inlined, kernel
-from equipoise._simd import LANES, LanesType, _spread, add, load, store, subtract, zeros
+from equipoise._simd import LANES, absolute, add, lane_sum, load, multiply_add, spread, store, subtract, zeros
 
 Metric: TypeAlias = Literal["l2", "emd"]
 Numbers: TypeAlias = npt.NDArray[Any]
 
 NOBODY: Final = np.iinfo(np.int32).max  # the number of a lane without a centroid
 FAR: Final = 1e15  # its coordinates
-_intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic  # typed as what it makes is called
 
 
 def distances(points: Numbers, others: Numbers, metric: Metric) -> F32:
@@ -162,71 +157,3 @@ def measure_all(rows: F32, blocks: F32, member: I32, squared: bool, lanes: F32, 
             for lane in range(LANES):
                 if member[block, lane] != NOBODY:
                     matrix[i, member[block, lane]] = np.sqrt(lanes[lane]) if squared else lanes[lane]
-
-
-@_intrinsic
-def spread(_typing_context: Any, number: Any, lanes: Any) -> Any:
-    """One float32 in all lanes of a value like `lanes`."""
-
-    def generate(_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _spread(builder, arguments[0], signature.args[1].element)
-
-    return lanes(number, lanes), generate
-
-
-@_intrinsic
-def absolute(_typing_context: Any, lanes: Any) -> Any:
-    """Lane by lane, the sign dropped."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        vector = arguments[0].type
-        name = f"llvm.fabs.v{LANES}{vector.element.intrinsic_name}"
-        declared: Any = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)  # type: ignore[no-untyped-call]
-        return builder.call(declared, arguments)
-
-    return lanes(lanes), generate
-
-
-@_intrinsic
-def multiply_add(_typing_context: Any, one: Any, two: Any, more: Any) -> Any:
-    """one * two + more, lane by lane; in one rounding where the processor can."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        product = builder.fmul(arguments[0], arguments[1], flags=["contract"])
-        return builder.fadd(product, arguments[2], flags=["contract"])
-
-    return more(one, two, more), generate
-
-
-def _folded(builder: Any, lanes: Any, combine: Any) -> Any:
-    """One number from sixteen, in four halvings."""
-    width = LANES
-    while width > 1:
-        width //= 2
-        places = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width)))
-        others = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width, 2 * width)))
-        lanes = combine(builder.shuffle_vector(lanes, lanes, places), builder.shuffle_vector(lanes, lanes, others))
-    return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
-
-
-@_intrinsic
-def lane_sum(_typing_context: Any, lanes: LanesType) -> Any:
-    """The sum of sixteen lanes, pairwise."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return _folded(builder, arguments[0], builder.fadd)
-
-    return lanes.element(lanes), generate
-
-
-@_intrinsic
-def smallest(_typing_context: Any, lanes: LanesType) -> Any:
-    """The least of sixteen lanes."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        def lesser(one: Any, two: Any) -> Any:
-            return builder.select(builder.fcmp_ordered("<", one, two), one, two)
-
-        return _folded(builder, arguments[0], lesser)
-
-    return lanes.element(lanes), generate

@@ -20,7 +20,7 @@ import numpy as np
 from equipoise._arrays import F32, I32, I64
 from equipoise._errors import InputError
 from equipoise._jit import inlined, kernel
-from equipoise._simd import LANES, store
+from equipoise._simd import LANES, smallest, store
 from equipoise.abstraction.distance import (
     NOBODY,
     Metric,
@@ -28,7 +28,6 @@ from equipoise.abstraction.distance import (
     block_lanes,
     coordinates,
     packed,
-    smallest,
     used_columns,
 )
 

@@ -19,7 +19,7 @@ from equipoise._errors import InputError, shown
 from equipoise._jit import F32, F64, I8, I32, I64, U8, U32, kernel
 from equipoise.games.state import CALL, FOLD
 from equipoise.solve.engine import Engine
-from equipoise.solve.walk import Tables
+from equipoise.solve.plan import Tables
 from equipoise.strategy.profile import Profile
 from equipoise.tree.public_cards import PublicCards
 from equipoise.tree.public_tree import DECISION, PublicTree

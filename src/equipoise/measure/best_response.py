@@ -33,7 +33,7 @@ from equipoise.measure.stats import t975
 from equipoise.measure.streets import TIE, StreetWalk
 from equipoise.solve.engine import Engine, all_cores
 from equipoise.solve.last_street import LastStreet, compile_last_street
-from equipoise.solve.walk import BEST
+from equipoise.solve.plan import BEST
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
 from equipoise.tree.report import DEFAULT_MENU

@@ -19,6 +19,7 @@ from equipoise._jit import F32, I32, U16, U32, kernel
 from equipoise.agents.agent import ByBucket, Strategy
 from equipoise.solve.engine import Engine, look
 from equipoise.solve.last_street import LastStreet
+from equipoise.solve.plan import BEST, Plan, Tables, Workspace, padded
 from equipoise.solve.side_by_side import (
     Space,
     answer_boards,
@@ -27,7 +28,7 @@ from equipoise.solve.side_by_side import (
     pack_reach,
     unpack_values,
 )
-from equipoise.solve.walk import BEST, Plan, Tables, Workspace, enter_board, leave_board, padded, walk_boards
+from equipoise.solve.walk import enter_board, leave_board, walk_boards
 from equipoise.tree.infosets import board_blocks
 from equipoise.tree.public_tree import DEAL, DECISION
 

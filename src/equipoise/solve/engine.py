@@ -16,21 +16,9 @@ from equipoise._jit import F32, F64, I64
 from equipoise._simd import LANES
 from equipoise.cards.showdown import DECK
 from equipoise.games.rules import PLAYERS
+from equipoise.solve.plan import BEST, EVALUATE, Plan, Runouts, Step, Tables, Workspace, padded
 from equipoise.solve.program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
-from equipoise.solve.walk import (
-    BEST,
-    EVALUATE,
-    Plan,
-    Runouts,
-    Step,
-    Tables,
-    Workspace,
-    padded,
-    walk,
-    walk_boards,
-    walk_down,
-    walk_up,
-)
+from equipoise.solve.walk import walk, walk_boards, walk_down, walk_up
 from equipoise.tree.infosets import board_blocks
 from equipoise.tree.public_cards import PublicCards, all_in_matrix
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree

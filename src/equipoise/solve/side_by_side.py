@@ -31,7 +31,8 @@ from equipoise._simd import (
 )
 from equipoise.cards.showdown import DECK, Cards
 from equipoise.solve.last_street import MOST, MY_END, NOTHING, PASS, SUM, LastStreet
-from equipoise.solve.walk import Plan, Workspace, meet_everyone, padded
+from equipoise.solve.plan import Plan, Workspace, padded
+from equipoise.solve.terminals import meet_everyone
 
 
 class Space(NamedTuple):

@@ -23,10 +23,11 @@ from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, ren
 from equipoise.games.gamedef import read_gamedef, write_gamedef
 from equipoise.solve.engine import Engine, look
 from equipoise.solve.lines import action_names, find_line, path_to
+from equipoise.solve.plan import EVALUATE, padded
 from equipoise.solve.problem import Problem
 from equipoise.solve.regret import strategy_rows
 from equipoise.solve.spot import Spot, read_spot
-from equipoise.solve.walk import EVALUATE, padded, walk_boards
+from equipoise.solve.walk import walk_boards
 from equipoise.tree.public_cards import all_in_matrix, meeting_weights
 from equipoise.tree.public_tree import DEAL, DECISION
 

@@ -16,10 +16,11 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I64, kernel, view
 from equipoise.solve.engine import Engine
+from equipoise.solve.plan import UPDATE, Plan, Step, Tables, Workspace
 from equipoise.solve.program import Program
 from equipoise.solve.schedule import schedule
 from equipoise.solve.storage import phase
-from equipoise.solve.walk import UPDATE, Plan, Step, Tables, Workspace, walk
+from equipoise.solve.walk import walk
 from equipoise.tree.public_cards import Boards
 
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop

@@ -14,15 +14,11 @@ Values are counterfactual: chips x the opponent's reach x the probability of the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I16, I32, I64, U16, inlined, kernel, view
-from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
-from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
-from equipoise.solve.program import Program
+from equipoise._arrays import Int
+from equipoise._jit import F32, U16, inlined, kernel, view
+from equipoise.solve.plan import BEST, UPDATE, Plan, Workspace, padded, row_of, rows_of
 from equipoise.solve.regret import (
     add_average,
     add_regret,
@@ -34,98 +30,10 @@ from equipoise.solve.regret import (
     update_two,
 )
 from equipoise.solve.storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
-from equipoise.tree.public_cards import Boards
+from equipoise.solve.terminals import evaluate_blind, evaluate_terminals
 from equipoise.tree.public_tree import DECISION
 
-UPDATE, BEST, EVALUATE = 0, 1, 2
 _ROOT = -1
-
-
-class Tables(NamedTuple):
-    """The flat tables. A board's block of a player starts at `first`, and is [row, hole of the board's list]."""
-
-    first: I64  # [board, player]
-    source: F32  # what the opponent plays by (and the walker, with EVALUATE and UPDATE); empty: `fixed`
-    regret: F32  # what UPDATE adds to: the same array as `source`, unless the step is predictive
-    average: F32  # what the opponent adds its reach x strategy to, where `averaging`
-    scale_first: I64  # [board, player] where the scales of a board's rows start
-    scale: F32  # [row, REGRET or AVERAGE] of 16-bit tables, at the first row of each decision; else empty
-    fixed: F64  # [place] the probability of the action that leads to a place, the same for all holes
-    path: F64  # [walker, place] with `fixed` and plain ranges: the one number that the opponent reaches a place with
-
-
-class Step(NamedTuple):
-    """What one walk does."""
-
-    walker: int
-    mode: int
-    averaging: bool
-    predictive: bool
-    positive: Float  # regrets are multiplied by this before adding, where positive
-    negative: Float  # and by this where negative
-    keep: Float  # the average is multiplied by this before adding
-    phase: Float = np.float32(0.5)  # what decides how 16-bit tables are rounded
-
-
-class Runouts(NamedTuple):
-    """All-in showdowns before the last street: runouts won minus lost, for each pair of holes."""
-
-    first: I64  # [board, walker] where the matrix [my hole, their hole] starts; -1 if the board has none
-    matrix: I16  # flat
-    scale: F64  # [board] 1 / runouts
-
-
-class Plan(NamedTuple):
-    """All that a walk reads, and where it leaves the walker's values at the root."""
-
-    program: Program
-    boards: Boards
-    runouts: Runouts
-    tables: Tables
-    step: Step
-    weights: F64  # [board] those of `boards`, or of a sample; a board of weight 0 is not walked
-    two_cards: bool
-    root_reach: F32  # [hole] the opponent's
-    root_value: F32  # [hole] the walker's
-
-
-class Workspace(NamedTuple):
-    """One thread's memory. Rows of a street start at its base, each as long as the board's list, in whole tiles."""
-
-    reach: F32
-    value: F32
-    reach_base: I64  # [street]
-    value_base: I64  # [street]
-    lanes_in: F32  # [hole + 1, lane]
-    lanes_out: F32  # [hole, lane]
-    lanes_met: F32  # [hole, lane] where the house takes a share
-    run: F32  # [card, lane]
-    run_share: F32  # [lane]
-    reach_at: I64  # [lane] where the rows of the lanes are
-    value_at: I64  # [lane]
-    factor: F32  # [lane]
-    spare: F32  # [hole]
-    decoded: F32  # [action, hole] rows of a 16-bit table, while they are worked on
-    board: I32  # [street] the board being walked
-    cursor: I32  # [street] the next board below it
-
-
-@inlined
-def padded(size: Int) -> Int:
-    """The length of a row in a workspace: whole tiles of sixteen."""
-    return (size + LANES - 1) // LANES * LANES
-
-
-@view
-def _row(flat: F32, base: Int, row: Int, length: Int) -> F32:
-    start = base + row * length
-    return flat[start : start + length]
-
-
-@view
-def _rows(flat: F32, base: Int, row: Int, count: Int, length: Int) -> F32:
-    start = base + row * length
-    return flat[start : start + count * length].reshape((count, length))
 
 
 @kernel
@@ -140,9 +48,9 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
     for place in range(program.group_first[group], program.group_first[group + 1]):
         if program.kind[place] != DECISION or program.player[place] == walker:
             continue
-        reach = _row(work.reach, base, rows[place], length)[:size]
+        reach = row_of(work.reach, base, rows[place], length)[:size]
         child, count = program.first_child[place], np.int64(program.num_children[place])
-        below = _rows(work.reach, base, rows[child], count, length)
+        below = rows_of(work.reach, base, rows[child], count, length)
         if tables.source.size == 0:
             for action in range(count):
                 chance = work.reach.dtype.type(tables.fixed[child + action])
@@ -150,11 +58,11 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
                     below[action, h] = reach[h] * chance
             continue
         row = program.table_row[place]
-        source, scratch = _rows(tables.source, block, row, count, size), _rows(work.decoded, 0, 0, count, size)
+        source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
         pass_reach(reach, read_rows(source, scratch), below)
         locked = program.locked[place] == -1 or program.locked[place] == board + 1
         if step.averaging and not locked:
-            kept, scale_at = _rows(tables.average, block, row, count, size), scales + row
+            kept, scale_at = rows_of(tables.average, block, row, count, size), scales + row
             average = open_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
             add_average(below, step.keep, average)
             close_rows(average, kept, tables.scale, scale_at, AVERAGE, step.phase)
@@ -172,9 +80,9 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
     for place in range(program.group_first[group + 1] - 1, start - 1, -1):
         if program.kind[place] != DECISION:
             continue
-        value = _row(work.value, base, place - start, length)[:size]
+        value = row_of(work.value, base, place - start, length)[:size]
         count = np.int64(program.num_children[place])
-        values = _rows(work.value, base, program.first_child[place] - start, count, length)
+        values = rows_of(work.value, base, program.first_child[place] - start, count, length)
         locked = program.locked[place] == -1 or program.locked[place] == board + 1
         if program.player[place] != walker:
             _sum_rows(values, value)
@@ -190,7 +98,7 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
         else:
             row = program.table_row[place]
             updating = step.mode == UPDATE and not locked
-            source, scratch = _rows(tables.source, block, row, count, size), _rows(work.decoded, 0, 0, count, size)
+            source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
             scale_at = scales + row
             if updating and 2 <= count <= 3 and not step.predictive:
                 regret = open_rows(source, tables.scale, scale_at, REGRET, scratch)
@@ -202,7 +110,7 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
                 continue
             mean_value(read_rows(source, scratch), values, value, work.spare)
             if updating:
-                kept = _rows(tables.regret, block, row, count, size)
+                kept = rows_of(tables.regret, block, row, count, size)
                 regret = open_rows(kept, tables.scale, scale_at, REGRET, scratch)
                 add_regret(values, value, step.positive, step.negative, regret)
                 close_rows(regret, kept, tables.scale, scale_at, REGRET, step.phase)
@@ -221,172 +129,6 @@ def _sum_rows(values: F32, out: F32) -> None:
             out[h] += row[h]
 
 
-@kernel
-def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
-    """Values of a group's showdowns and folds, sixteen at a time."""
-    program, boards, runouts = plan.program, plan.boards, plan.runouts
-    walker, two_cards = plan.step.walker, plan.two_cards
-    my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
-    their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
-    mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
-    theirs = Cards(
-        boards.card1[their_first : their_first + their_count], boards.card2[their_first : their_first + their_count]
-    )
-    same = boards.same[my_first : my_first + my_count]
-    showdowns = program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]
-    for at in range(0, showdowns.size, LANES):
-        batch = showdowns[at : at + LANES]
-        factor = 1.0 if last else runouts.scale[board]
-        address_lanes(batch, group, street, their_count, my_count, program.win[walker], factor, plan, work)
-        gather_lanes(their_count, work)
-        if last:
-            first = boards.group_first[board]
-            groups = boards.groups[first : first + boards.num_groups[board] + 1]
-            showdown_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, groups, walker, two_cards)
-        else:
-            first = runouts.first[board, walker]
-            matrix = runouts.matrix[first : first + my_count * their_count].reshape((my_count, their_count))
-            runout_lanes(work.lanes_in, work.lanes_out, matrix)
-        if program.meet[walker, batch[0]] != 0.0:  # the house takes a share
-            take_rake(
-                batch, my_count, program.win[walker], program.meet[walker], factor, mine, theirs, same, two_cards, work
-            )
-        scatter_lanes(my_count, work)
-    folds = program.folds[program.group_folds[group] : program.group_folds[group + 1]]
-    for at in range(0, folds.size, LANES):
-        batch = folds[at : at + LANES]
-        address_lanes(batch, group, street, their_count, my_count, program.meet[walker], 1.0, plan, work)
-        gather_lanes(their_count, work)
-        meeting_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, same, two_cards)
-        scatter_lanes(my_count, work)
-
-
-@kernel
-def evaluate_blind(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
-    """Values of terminals against an opponent who plays all holes alike: one showdown serves every node of a board."""
-    program, walker = plan.program, plan.step.walker
-    path, size = plan.tables.path[walker], np.int64(plan.boards.counts[board, walker])
-    if group == program.street_groups[street]:
-        meet_everyone(board, last, plan, work)
-    won, met = work.spare, work.lanes_in  # as `meet_everyone` left them
-    start, base, length = program.group_first[group], work.value_base[street], padded(size)
-    for place in program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]:
-        row = _row(work.value, base, place - start, length)
-        win = work.value.dtype.type(path[place] * program.win[walker, place])
-        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
-        for h in range(size):
-            row[h] = win * won[h] + meet * met[h]
-    for place in program.folds[program.group_folds[group] : program.group_folds[group + 1]]:
-        row = _row(work.value, base, place - start, length)
-        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
-        for h in range(size):
-            row[h] = meet * met[h]
-
-
-@view
-def meet_everyone(board: Int, last: bool, plan: Plan, work: Workspace) -> None:
-    """Win minus lose (into `spare`) and what is met (into `lanes_in`) of each hole against every hole once."""
-    boards, runouts, walker = plan.boards, plan.runouts, plan.step.walker
-    my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
-    their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
-    mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
-    theirs = Cards(
-        boards.card1[their_first : their_first + their_count], boards.card2[their_first : their_first + their_count]
-    )
-    for h in range(their_count * LANES):
-        work.lanes_in[h] = 1
-    store(work.lanes_in, their_count, zeros(work.lanes_in))
-    same = boards.same[my_first : my_first + my_count]
-    meeting_lanes(work.lanes_in, work.lanes_met, work.run, mine, theirs, same, plan.two_cards)
-    scale = 1.0
-    if last:
-        first = boards.group_first[board]
-        groups = boards.groups[first : first + boards.num_groups[board] + 1]
-        showdown_lanes(work.lanes_in, work.lanes_out, work.run, mine, theirs, groups, walker, plan.two_cards)
-    elif runouts.first[board, walker] >= 0:
-        first = runouts.first[board, walker]
-        matrix = runouts.matrix[first : first + my_count * their_count].reshape((my_count, their_count))
-        runout_lanes(work.lanes_in, work.lanes_out, matrix)
-        scale = runouts.scale[board]
-    for h in range(my_count):
-        work.spare[h] = work.lanes_out[h * LANES] * scale
-        work.lanes_in[h] = work.lanes_met[h * LANES]
-
-
-@view
-def address_lanes(
-    batch: I32,
-    group: Int,
-    street: Int,
-    their_count: Int,
-    my_count: Int,
-    factors: F64,
-    factor: Float,
-    plan: Plan,
-    work: Workspace,
-) -> None:
-    """Where the rows of up to sixteen places are, and what they are multiplied by; spare lanes use a spare row."""
-    rows = plan.program.reach_row[plan.step.walker]
-    reach_length, value_length = padded(their_count), padded(my_count)
-    for lane in range(LANES):
-        place = batch[min(lane, batch.size - 1)]
-        work.reach_at[lane] = work.reach_base[street] + rows[place] * reach_length
-        work.value_at[lane] = work.value_base[street] + (place - plan.program.group_first[group]) * value_length
-        work.factor[lane] = factors[place] * factor
-        if lane >= batch.size:
-            work.value_at[lane] = work.value.size - value_length
-
-
-@kernel
-def gather_lanes(size: Int, work: Workspace) -> None:
-    """Bring sixteen reach rows side by side: float[hole, lane], a zero row last."""
-    for start in range(0, size, LANES):
-        gather_tile(work.reach, work.reach_at, start, work.lanes_in)
-    store(work.lanes_in, size, zeros(work.lanes_in))
-
-
-@kernel
-def scatter_lanes(size: Int, work: Workspace) -> None:
-    """Put the lanes, each times its factor, into sixteen value rows."""
-    for start in range(0, size, LANES):
-        scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
-
-
-@view
-def take_rake(
-    batch: I32,
-    size: Int,
-    win: F64,
-    meet: F64,
-    factor: Float,
-    mine: Cards,
-    theirs: Cards,
-    same: U16,
-    two_cards: bool,
-    work: Workspace,
-) -> None:
-    """Mix what is met into win minus lose, so that one factor a lane serves both."""
-    share = work.run_share
-    for lane in range(LANES):
-        place = batch[min(lane, batch.size - 1)]
-        share[lane] = meet[place] / (win[place] * factor)
-    meeting_lanes(work.lanes_in, work.lanes_met, work.run, mine, theirs, same, two_cards)
-    for i in range(size):
-        for lane in range(LANES):
-            work.lanes_out[i * LANES + lane] += share[lane] * work.lanes_met[i * LANES + lane]
-
-
-@kernel
-def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
-    """Runouts won minus lost against the reach: a product with a matrix of whole numbers."""
-    for i in range(matrix.shape[0]):
-        total = zeros(out)
-        row = matrix[i]
-        for j in range(matrix.shape[1]):
-            total = add_scaled(total, row[j], load(reach, j))
-        store(out, i, total)
-
-
 @view
 def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     """The reach of a group's entries, from the DEAL rows of the street before; at the root, the ranges."""
@@ -398,13 +140,13 @@ def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspac
     rows = program.reach_row[step.walker]
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        reach = _row(work.reach, base, rows[program.entries[entry]], padded(size))
+        reach = row_of(work.reach, base, rows[program.entries[entry]], padded(size))
         if program.entry_deal[entry] == _ROOT:
             for h in range(size):
                 reach[h] = plan.root_reach[h]
         else:
             length = padded(boards.counts[boards.parent[board], opponent])
-            source = _row(above.reach, above.reach_base[int(street) - 1], rows[program.entry_deal[entry]], length)
+            source = row_of(above.reach, above.reach_base[int(street) - 1], rows[program.entry_deal[entry]], length)
             for h in range(size):
                 reach[h] = source[before[h]]
 
@@ -419,7 +161,7 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace,
     base = work.value_base[street]
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        value = _row(work.value, base, program.entries[entry] - program.group_first[group], padded(size))
+        value = row_of(work.value, base, program.entries[entry] - program.group_first[group], padded(size))
         if program.entry_deal[entry] == _ROOT:
             for h in range(size):
                 plan.root_value[h] = value[h]
@@ -427,7 +169,7 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace,
             length = padded(boards.counts[boards.parent[board], walker])
             parent_group = program.street_groups[street - 1]
             row = program.entry_deal[entry] - program.group_first[parent_group]
-            target = _row(above.value, above.value_base[int(street) - 1], row, length)
+            target = row_of(above.value, above.value_base[int(street) - 1], row, length)
             times = work.value.dtype.type(plan.weights[board])
             for h in range(size):
                 target[before[h]] += times * value[h]
@@ -440,7 +182,7 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     group = program.street_groups[street]
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
         row = place - program.group_first[group]
-        value = _row(work.value, work.value_base[street], row, padded(size))
+        value = row_of(work.value, work.value_base[street], row, padded(size))
         for h in range(size):
             value[h] = 0
 
@@ -454,7 +196,7 @@ def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None
     first = boards.first[board, walker]
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
         if boards.symmetric[board]:
-            value = _row(work.value, work.value_base[street], place - program.group_first[group], padded(size))
+            value = row_of(work.value, work.value_base[street], place - program.group_first[group], padded(size))
             average_row(value[:size], boards.orbit[first : first + size], work.spare, work.lanes_out)
 
 
