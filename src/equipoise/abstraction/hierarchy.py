@@ -72,7 +72,7 @@ def cluster_boards(rules: GameRules, recipe: CardRecipe, tell: Tell) -> PublicCl
     distances = public_distances(table, live)
     return cluster_public(
         distances, recipe.public.clusters, seed=recipe.seed, objective=recipe.public.objective,
-        weights=_board_weights(rules, street),
+        weights=board_weights(rules, street),
     )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _rows_of_boards(space: HandSpace, boards: U8, label: Any) -> Any:
     return rows
 
 
-def _board_weights(rules: GameRules, street: int) -> F64:
+def board_weights(rules: GameRules, street: int) -> F64:
     """[board] how many raw boards each stands for."""
     space = HandSpace(rules, street)
     indexer = HandIndexer((space.board_cards,), rules.deck)
