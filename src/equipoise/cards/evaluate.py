@@ -71,20 +71,21 @@ def rank_hands(cards: U8, tables: RankTables, ranks: U16) -> None:
     # A literal number of cards lets the compiler unroll the loop over them: 1.7 times as fast.
     if cards.shape[1] == 7:
         for hand in range(cards.shape[0]):
-            ranks[hand] = _rank_of_cards(cards[hand], 7, tables)
+            ranks[hand] = rank_of_cards(cards[hand], 7, tables)
     elif cards.shape[1] == 6:
         for hand in range(cards.shape[0]):
-            ranks[hand] = _rank_of_cards(cards[hand], 6, tables)
+            ranks[hand] = rank_of_cards(cards[hand], 6, tables)
     elif cards.shape[1] == 5:
         for hand in range(cards.shape[0]):
-            ranks[hand] = _rank_of_cards(cards[hand], 5, tables)
+            ranks[hand] = rank_of_cards(cards[hand], 5, tables)
     else:
         for hand in range(cards.shape[0]):
-            ranks[hand] = _rank_of_cards(cards[hand], cards.shape[1], tables)
+            ranks[hand] = rank_of_cards(cards[hand], cards.shape[1], tables)
 
 
 @inlined
-def _rank_of_cards(cards: U8, count: int, tables: RankTables) -> np.uint16:
+def rank_of_cards(cards: U8, count: int, tables: RankTables) -> np.uint16:
+    """The rank of one hand. IN: uint8[card], of which `count` are read."""
     key = tables.start
     mask = _0
     for i in range(count):
