@@ -159,17 +159,23 @@ def test_slumbot_menu_gives_the_published_sequences() -> None:
     assert figures["infoset_actions"] - layout.slots == pytest.approx(0.68e9, abs=0.05e9)
 
 
-def test_slot_blocks_tile_the_table() -> None:
+def test_slots_tile_the_table() -> None:
     tree = build_tree(SMALL, menu(MENUS["many"]))
     layout = SlotLayout(tree, (169, 11, 7, 5))
     decisions = np.flatnonzero(tree.kind == DECISION)
     taken = Counter[int]()
     for node in decisions:
-        block = int(tree.num_children[node]) * layout.buckets[tree.street[node]]
-        taken.update(range(int(layout.offset[node]), int(layout.offset[node]) + block))
+        for bucket in range(layout.buckets[tree.street[node]]):
+            first = int(layout.offset[node] + bucket * layout.stride[node])
+            taken.update(range(first, first + int(tree.num_children[node])))
+            assert layout.at(np.arange(layout.slots), int(node))[bucket, 0] == first
     assert sorted(taken) == list(range(layout.slots))
     assert set(taken.values()) == {1}
     assert (layout.offset[tree.kind != DECISION] == -1).all()
+    below = [n for n in decisions if tree.kind[tree.parent[n]] == DECISION and tree.parent[tree.parent[n]] >= 0]
+    near = [n for n in below if tree.street[tree.parent[tree.parent[n]]] == tree.street[n]]
+    apart = [layout.offset[n] - layout.offset[tree.parent[tree.parent[n]]] for n in near]
+    assert near and min(apart) > 0  # depth first: a player's next decision lies behind the one before
     assert layout.bytes() == 8 * layout.slots
 
 

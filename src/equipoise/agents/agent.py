@@ -59,10 +59,11 @@ class ByBucket:
         profile, program, boards = self.profile, engine.program.arrays, engine.cards.arrays
         street = int(boards.street[board])
         first, end = (int(program.group_first[program.street_groups[s]]) for s in (street, street + 1))
-        offset = profile.layout.offset[program.node[first:end]]
+        nodes = program.node[first:end]
         expand_rows(
             first,
-            offset,
+            profile.layout.offset[nodes],
+            profile.layout.stride[nodes],
             profile.chances,
             cells,
             program.player,
@@ -99,6 +100,7 @@ class ProfileAgent:
 def expand_rows(
     start: Int,
     offset: I64,
+    stride: I64,
     chances: F32,
     cells: U32,
     player: I8,
@@ -109,7 +111,7 @@ def expand_rows(
     block: I64,
     rows: F32,
 ) -> None:
-    """Probabilities [node][bucket, action] as rows [action, hole]. IN: by place, by hole, by player; OUT: rows."""
+    """Probabilities by node, bucket and action as rows [action, hole]. IN: by place, by hole, by player; OUT: rows."""
     for i in range(offset.size):
         if offset[i] < 0:
             continue
@@ -118,7 +120,7 @@ def expand_rows(
         for action in range(count):
             at = block[who] + (table_row[start + i] + action) * size
             for h in range(size):
-                rows[at + h] = chances[offset[i] + np.int64(cells[holes + h]) * count + action]
+                rows[at + h] = chances[offset[i] + np.int64(cells[holes + h]) * stride[i] + action]
 
 
 @dataclass(frozen=True)

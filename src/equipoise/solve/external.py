@@ -18,9 +18,20 @@ from typing import Any
 import numpy as np
 
 from equipoise._errors import InputError
-from equipoise._jit import F32, I64, U32
+from equipoise._jit import F32, U32
 from equipoise.abstraction.buckets import BucketMap
-from equipoise.solve.sampled_walk import CHILD, CHIPS, COLUMNS, HIGH, LOW, Room, Sampling, discount, sample_iterations
+from equipoise.solve.sampled_walk import (
+    CHILD,
+    CHIPS,
+    COLUMNS,
+    HIGH,
+    LOW,
+    STRIDE,
+    Room,
+    Sampling,
+    discount,
+    sample_iterations,
+)
 from equipoise.solve.schedule import schedule as schedule_of
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DEAL, DECISION, PublicTree
@@ -67,7 +78,7 @@ class External:
     @cached_property
     def record(self) -> U32:
         """[node, column] the tree as the walk reads it."""
-        return tree_records(self.tree, self.layout.offset)
+        return tree_records(self.layout)
 
     def _plan(self) -> Sampling:
         rules = self.tree.rules
@@ -154,8 +165,9 @@ class External:
             room.deck[:] = deck
 
 
-def tree_records(tree: PublicTree, offset: I64) -> U32:
-    """[node, column] of a tree and its slots; a DEAL node's record is that of the node it opens."""
+def tree_records(layout: SlotLayout) -> U32:
+    """[node, column] of a layout's tree; a DEAL node's record is that of the node it opens."""
+    tree = layout.tree
     if len(tree) >= 1 << 32:
         raise InputError(f"{len(tree):,} nodes", remedy="use a smaller menu")
     record = np.zeros((len(tree), COLUMNS), np.uint32)
@@ -163,8 +175,9 @@ def tree_records(tree: PublicTree, offset: I64) -> U32:
     kind, street, count = (values.astype(np.uint32) for values in (tree.kind, tree.street, tree.num_children))
     record[:, 0] = kind | player << 8 | street << 16 | count << 24
     record[:, CHILD] = np.maximum(tree.first_child, 0)
-    slots = np.where(tree.kind == DECISION, offset, 0).astype(np.uint64)
+    slots = np.where(tree.kind == DECISION, layout.offset, 0).astype(np.uint64)
     record[:, LOW], record[:, HIGH] = slots & np.uint64(0xFFFFFFFF), slots >> np.uint64(32)
+    record[:, STRIDE] = layout.stride
     record[:, CHIPS] = tree.chips.min(axis=1)
     deals = np.flatnonzero(tree.kind == DEAL)
     record[deals] = record[tree.first_child[deals]]

@@ -19,7 +19,7 @@ from equipoise.abstraction.buckets import BucketTables, buckets_of_deal
 from equipoise.cards.evaluate import RankTables, rank_of_cards
 from equipoise.tree.public_tree import DECISION, FOLDED
 
-ABOUT, CHILD, LOW, HIGH, CHIPS, COLUMNS = 0, 1, 2, 3, 4, 8  # columns of a record
+ABOUT, CHILD, LOW, HIGH, CHIPS, STRIDE, COLUMNS = 0, 1, 2, 3, 4, 5, 8  # columns of a record
 SKIPPED = np.float32(-3e38)  # the value of an action that was pruned
 EXPLORED = np.float32(0.05)  # the share of iterations that prune nothing
 FLOOR = np.float32(1.05)  # regrets fall no lower than this times the threshold, so that they can rise again
@@ -152,7 +152,7 @@ def walk_sampled(walker: int, winner: int, pruning: bool, weight: Float, plan: S
                     value = chips * np.float32(winner if walker == 0 else -winner)
                 break
             first = np.int64(here[LOW]) | (np.int64(here[HIGH]) << 32)
-            slot = first + room.bucket[player, (about >> 16) & 255] * count
+            slot = first + room.bucket[player, (about >> 16) & 255] * np.int64(here[STRIDE])
             if player == walker:
                 match_regrets(regret, slot, count, room.chance[depth])
                 room.slot[depth], room.child[depth] = slot, here[CHILD]

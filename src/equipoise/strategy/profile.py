@@ -26,10 +26,8 @@ class Profile:
 
     def at(self, node: int) -> F32:
         """[bucket, action] of a decision node."""
-        tree, first = self.layout.tree, int(self.layout.offset[node])
-        actions = int(tree.num_children[node])
-        buckets = self.layout.buckets[tree.street[node]]
-        return self.chances[first : first + buckets * actions].reshape(buckets, actions)
+        found: F32 = self.layout.at(self.chances, node)
+        return found
 
     @classmethod
     def random(cls, layout: SlotLayout, rng: np.random.Generator) -> Profile:

@@ -1,7 +1,9 @@
 """Where the numbers of an information set stand: the one place that computes offsets, for solvers, stores and files.
 
-Bucketed tables: node n's block starts at `offset[n]` and is `[bucket, action]`, so that an information set is one run
-of memory. Unabstracted tables are kept per board, and a board's block at node n is `[action, hole]`, so that
+Bucketed tables: a street and player have a row for each bucket, and in it the actions of all its decision nodes, depth
+first: `offset[node] + bucket * width[street, player] + action`. A deal gives each player one bucket a street, so that a
+sampling solver walks down rows that lie in few cache lines (limit hold'em with 1,000 buckets: twice as fast as with a
+block for each node). Unabstracted tables are kept per board, and a board's block at node n is `[action, hole]`, so that
 the vector walk streams over holes; `table_rows` and `board_blocks` number those. Both say their size beforehand.
 """
 
@@ -10,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
+from typing import Any
 
 import numpy as np
 
 from equipoise._errors import InputError
-from equipoise._jit import I32, I64
+from equipoise._jit import I32, I64, U8, kernel
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.public_tree import DECISION, PublicTree
@@ -62,12 +65,48 @@ class SlotLayout:
             raise InputError(f"buckets {self.buckets}", remedy=f"give a positive number for each of {rounds} streets")
 
     @cached_property
+    def width(self) -> I64:
+        """[street, player] the length of a bucket's row."""
+        width = np.zeros((self.tree.rules.rounds, PLAYERS), np.int64)
+        nodes = np.flatnonzero(self.tree.kind == DECISION)
+        np.add.at(width, (self.tree.street[nodes], self.tree.player[nodes]), self.tree.num_children[nodes])
+        return width
+
+    @cached_property
+    def first(self) -> I64:
+        """[street, player] where its rows start."""
+        sizes = (self.width * np.array(self.buckets, np.int64)[:, np.newaxis]).ravel()
+        return np.asarray((np.cumsum(sizes) - sizes).reshape(self.width.shape))
+
+    @cached_property
     def offset(self) -> I64:
-        """[node] the first slot of a decision node's block; -1 elsewhere."""
-        decision = self.tree.kind == DECISION
-        per_street = np.array(self.buckets, np.int64)
-        blocks = np.where(decision, self.tree.num_children * per_street[self.tree.street], 0)
-        return np.where(decision, np.cumsum(blocks) - blocks, -1)
+        """[node] the slot of a decision node's first action in the first bucket; -1 elsewhere."""
+        tree = self.tree
+        place = np.empty(len(tree), np.int64)
+        number_depth_first(tree.parent, tree.first_child, tree.num_children, np.empty(len(tree), np.int64), place)
+        offset = np.full(len(tree), -1, np.int64)
+        for street in range(tree.rules.rounds):
+            for player in range(PLAYERS):
+                nodes = np.flatnonzero((tree.kind == DECISION) & (tree.street == street) & (tree.player == player))
+                nodes = nodes[np.argsort(place[nodes])]
+                ends = np.cumsum(tree.num_children[nodes], dtype=np.int64)
+                offset[nodes] = self.first[street, player] + ends - tree.num_children[nodes]
+        return offset
+
+    @cached_property
+    def stride(self) -> I64:
+        """[node] how far the next bucket is: the length of its street's and player's rows; 0 where nobody acts."""
+        tree = self.tree
+        return np.where(tree.kind == DECISION, self.width[tree.street, np.maximum(tree.player, 0)], 0)
+
+    def at(self, table: Any, node: int) -> Any:
+        """A decision node's part of a table, as a view: [bucket, action]."""
+        tree = self.tree
+        street, player = int(tree.street[node]), int(tree.player[node])
+        first, width, buckets = int(self.first[street, player]), int(self.width[street, player]), self.buckets[street]
+        column = int(self.offset[node]) - first
+        rows = table[first : first + buckets * width].reshape(buckets, width)
+        return rows[:, column : column + int(tree.num_children[node])]
 
     @property
     def infosets_by_street(self) -> tuple[int, ...]:
@@ -92,6 +131,21 @@ class SlotLayout:
     def bytes(self, bytes_per_slot: int = REGRET_AND_AVERAGE) -> int:
         """What the tables of a solve need."""
         return self.slots * bytes_per_slot
+
+
+@kernel
+def number_depth_first(parent: I32, first_child: I32, num_children: U8, size: I64, place: I64) -> None:
+    """Number the nodes of a tree depth first. IN: by node, parents before children; scratch: int64[node]; OUT."""
+    for node in range(size.size):
+        size[node] = 1
+    for node in range(size.size - 1, 0, -1):
+        size[parent[node]] += size[node]
+    place[0] = 0
+    for node in range(size.size):
+        after = place[node] + 1
+        for child in range(first_child[node], first_child[node] + np.int64(num_children[node])):
+            place[child] = after
+            after += size[child]
 
 
 def table_rows(tree: PublicTree) -> tuple[I32, I64]:
