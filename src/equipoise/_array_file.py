@@ -1,13 +1,15 @@
 """Files of arrays that know what made them: a line of JSON, then the arrays as they are in memory, mapped when opened.
 
-The line names the format, what the file was made for, and each array's type, shape, place and checksum. A file that is
-truncated, damaged, of another format or made for something else is refused by name, with what to do.
+The line names the format, what the file was made for, and each array's type, shape, place and checksum; a second line
+is its own checksum. A file that is truncated, damaged, of another format or made for something else is refused by name,
+with what to do.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +37,12 @@ def save_arrays(path: str | Path, format_: str, header: Mapping[str, Any], array
             "checksum": xxhash.xxh3_64_hexdigest(_bytes(array)),
         }
     line = json.dumps({"format": format_, **header, "arrays": listed}, separators=(",", ":")).encode() + b"\n"
-    first = -(-len(line) // ALIGNED) * ALIGNED
+    lines = line + xxhash.xxh3_64_hexdigest(line).encode() + b"\n"
+    first = -(-len(lines) // ALIGNED) * ALIGNED
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
-            file.write(line.ljust(first, b"\0"))
+            file.write(lines.ljust(first, b"\0"))
             for name, array in arrays.items():
                 file.seek(first + listed[name]["start"])
                 file.write(_bytes(array))
@@ -57,38 +60,35 @@ def load_arrays(
     name = str(path)
     header, first = _read_header(name, format_, remedy)
     arrays: dict[str, Any] = {}
-    try:
-        size = Path(path).stat().st_size
-        for key, about in header.pop("arrays").items():
-            kind, shape = np.dtype(about["type"]), tuple(int(n) for n in about["shape"])
-            start, length = first + int(about["start"]), int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-            if min(start, length, *shape, 0) < 0 or start + length > size:
-                raise InputError("truncated", where=name, remedy=remedy)
-            # A plain array on the map: compiled code need not know of the subclass.
-            mapped = np.memmap(path, kind, "c", start, shape) if length else np.zeros(shape, kind)
-            arrays[key] = np.asarray(mapped)
-            if check and xxhash.xxh3_64_hexdigest(_bytes(arrays[key])) != about["checksum"]:
-                raise InputError(f"damaged: the checksum of {key} is wrong", where=name, remedy=remedy)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError("damaged: its list of arrays makes no sense", where=name, remedy=remedy) from None
+    for key, about in header.pop("arrays").items():
+        kind, shape, start = np.dtype(about["type"]), tuple(about["shape"]), first + about["start"]
+        if start + prod(shape) * kind.itemsize > Path(path).stat().st_size:
+            raise InputError("truncated", where=name, remedy=remedy)
+        # A plain array on the map: compiled code need not know of the subclass.
+        arrays[key] = np.asarray(np.memmap(path, kind, "c", start, shape)) if prod(shape) else np.zeros(shape, kind)
+        if check and xxhash.xxh3_64_hexdigest(_bytes(arrays[key])) != about["checksum"]:
+            raise InputError(f"damaged: the checksum of {key} is wrong", where=name, remedy=remedy)
     return header, arrays
 
 
 def _read_header(name: str, format_: str, remedy: str) -> tuple[dict[str, Any], int]:
     try:
         with Path(name).open("rb") as file:
-            line = file.readline(MOST_HEADER)
+            line, checksum = file.readline(MOST_HEADER), file.readline(MOST_HEADER)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read {shown(name)} ({reason})", remedy=remedy) from None
+        raise InputError(f"cannot read ({reason})", where=name, remedy=remedy) from None
     try:
         header = json.loads(line)
         found = header["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"not a file of format {shown(format_)}", where=name, remedy=remedy) from None
     if found != format_:
         raise InputError(f"format {shown(str(found))}, wanted {shown(format_)}", where=name, remedy=remedy)
-    return header, -(-len(line) // ALIGNED) * ALIGNED
+    # What has this checksum was written by `save_arrays`: the list of arrays need not be doubted.
+    if checksum != xxhash.xxh3_64_hexdigest(line).encode() + b"\n":
+        raise InputError("damaged: the checksum of its header is wrong", where=name, remedy=remedy)
+    return header, -(-len(line + checksum) // ALIGNED) * ALIGNED
 
 
 def _bytes(array: Any) -> Any:

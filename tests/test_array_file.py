@@ -1,0 +1,182 @@
+"""Files of arrays: what is written comes back, mapped; whatever is not whole is refused by name."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise import _array_file
+from equipoise._array_file import ALIGNED, load_arrays, save_arrays
+from equipoise._errors import InputError
+
+FORMAT = "things 1"
+HEADER = {"for": "a test", "numbers": [1, 2.5, None], "deep": {"a": True}}
+NAME = "a file with a name that is longer than most names are.things"
+
+
+def some_arrays() -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    return {
+        "small": rng.integers(0, 9, 7, np.uint8),
+        "wide": rng.integers(0, 1 << 40, (300, 5), np.uint64),
+        "none": np.zeros((0, 4), np.float32),
+        "across": rng.random((40, 30)).astype(np.float32).T,  # not contiguous
+        "one": np.array(2.5),
+        "every other": rng.integers(0, 99, 5000, np.uint16)[::2],
+    }
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / NAME
+    save_arrays(path, FORMAT, HEADER, some_arrays())
+    return path
+
+
+def load(path: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    return load_arrays(path, FORMAT, remedy="make it again", **more)
+
+
+def refused(path: Path, **more: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        load(path, **more)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ") and text.endswith("; make it again") and "\n" not in text
+    return caught.value.what
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_what_is_written_comes_back(path: Path, check: bool) -> None:
+    header, arrays = load(path, check=check)
+    assert header == {"format": FORMAT, **HEADER}
+    assert list(arrays) == list(some_arrays())
+    for name, array in some_arrays().items():
+        assert (arrays[name].dtype, arrays[name].shape) == (array.dtype, array.shape)
+        assert arrays[name].flags.c_contiguous and type(arrays[name]) is np.ndarray
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_arrays_are_mapped_on_pages_of_their_own_and_writing_changes_no_file(path: Path) -> None:
+    before = path.read_bytes()
+    _, arrays = load(path)
+    for name, array in arrays.items():
+        if array.size:
+            assert isinstance(array.base, np.memmap) and array.ctypes.data % ALIGNED == 0, name
+            array[...] = 1
+            assert (array == 1).all()
+    assert path.read_bytes() == before
+    np.testing.assert_array_equal(load(path)[1]["wide"], some_arrays()["wide"])
+
+
+def test_a_file_may_be_replaced_by_what_was_read_from_it(path: Path) -> None:
+    before = path.read_bytes()
+    _, arrays = load(path)
+    save_arrays(path, FORMAT, HEADER, arrays)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [NAME]
+
+
+def test_every_cut_is_noticed(path: Path) -> None:
+    whole = path.read_bytes()
+    ends = [0, 1, 10, whole.index(b"\n"), whole.index(b"\n") + 1, whole.index(b"\n") + 10, ALIGNED - 1, ALIGNED]
+    for end in [*ends, *range(ALIGNED + 1, len(whole), 499), len(whole) - 1]:
+        path.write_bytes(whole[:end])
+        for check in (True, False):
+            said = refused(path, check=check)
+            assert said == "truncated" or end < ALIGNED
+    path.write_bytes(whole)
+    load(path)
+
+
+def test_every_flipped_bit_of_the_header_is_noticed(path: Path) -> None:
+    whole = path.read_bytes()
+    end = whole.index(b"\n", whole.index(b"\n") + 1) + 1
+    rng = np.random.default_rng(2)
+    for place in range(end):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        said = refused(path, check=bool(rng.integers(2)))
+        assert said.startswith(("damaged: the checksum of its header", "not a file of format", "format "))
+
+
+@pytest.mark.parametrize("name", [name for name, array in some_arrays().items() if array.size])
+def test_flipped_bits_of_every_array_are_noticed(path: Path, name: str) -> None:
+    whole = path.read_bytes()
+    about = json.loads(whole[: whole.index(b"\n")])["arrays"][name]
+    length = some_arrays()[name].nbytes
+    for place in {0, length // 2, length - 1}:
+        damaged = bytearray(whole)
+        damaged[ALIGNED + about["start"] + place] ^= 4
+        path.write_bytes(damaged)
+        assert refused(path) == f"damaged: the checksum of {name} is wrong"
+        load(path, check=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\n", b"{}\n", b"[]\n", b'"format"\n', b"5\n", b"null\n", b'{"format"', b"\x00" * 9000, b"\xff\xfe\n",
+        b"PK\x03\x04", b"[" * 200_000 + b"\n", b"9" * 100_000 + b"\n", b'{"format": ' + b"[" * 200_000,
+    ],
+)  # fmt: skip
+def test_what_is_no_such_file_is_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert refused(path) == "not a file of format 'things 1'"
+
+
+@pytest.mark.parametrize("found", ["things 2", "other", 1, None, ["things 1"]])
+def test_other_formats_are_refused(path: Path, found: Any) -> None:
+    save_arrays(path, found, HEADER, some_arrays())
+    assert refused(path) == f"format {str(found)!r}, wanted 'things 1'"
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path / NAME) == "cannot read (No such file or directory)"
+    assert refused(tmp_path) == "cannot read (Is a directory)"
+    with pytest.raises(InputError, match="cannot read"):
+        load_arrays("a\0b", FORMAT, remedy="do not")
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _read_only(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@pytest.mark.parametrize(
+    ("where", "failing", "said"),
+    [
+        ("equipoise._cache.os.fsync", _full_disk, "No space left on device"),
+        ("equipoise._cache.tempfile.mkstemp", _read_only, "Permission denied"),
+    ],
+)
+def test_a_write_that_fails_leaves_what_was_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch, where: str, failing: Callable[..., None], said: str
+) -> None:
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(where, failing)
+        with pytest.raises(InputError) as caught:
+            save_arrays(path, FORMAT, {}, {"other": np.arange(9)})
+    assert str(caught.value) == f"{path}: cannot write: {said}; give a folder with room"
+    assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
+    with pytest.raises(InputError, match="cannot write: No such file"):
+        save_arrays(path.parent / "nowhere" / "x", FORMAT, {}, {})
+
+
+def test_a_header_that_is_long(tmp_path: Path) -> None:
+    header = {"text": "é" * 30_000}
+    save_arrays(tmp_path / "x", FORMAT, header, {"a": np.arange(5)})
+    found, arrays = load(tmp_path / "x")
+    assert found["text"] == header["text"] and arrays["a"].tolist() == [0, 1, 2, 3, 4]
+    assert _array_file.MOST_HEADER > 1 << 20
