@@ -178,25 +178,18 @@ class BucketMap:
     @cached_property
     def tables(self) -> BucketTables:
         """The arrays for kernels."""
-        widest = max(
-            [np.uint16, *(s.cell.dtype for s in self.streets if s.cell is not None)], key=lambda t: np.dtype(t).itemsize
-        )
-        none = np.zeros(0, widest)
-        cells = [none if s.cell is None else np.ascontiguousarray(s.cell, widest) for s in self.streets]
-        joins = [
-            np.zeros(0, np.uint32) if s.join is None else np.ascontiguousarray(s.join, np.uint32).ravel()
-            for s in self.streets
-        ]
+        kinds = [np.dtype(np.uint16), *(s.cell.dtype for s in self.streets if s.cell is not None)]
+        widest = max(kinds, key=lambda kind: kind.itemsize)
         public = self.public
         return BucketTables(
             indexing=tuple(HandIndexer(s.deals, self.rules.deck).tables for s in self.streets),
-            cell=tuple(cells),
-            join=tuple(joins),
+            cell=tuple(_frozen(s.cell, widest) for s in self.streets),
+            join=tuple(_frozen(s.join, np.uint32) for s in self.streets),
             cells=np.array([0 if s.join is None else s.join.shape[1] for s in self.streets]),
             context=np.array([s.context for s in self.streets], np.uint8),
             seen=np.array([sum(s.deals) for s in self.streets], np.uint8),
             public_index=HandIndexer((self._public_seen or 1,), self.rules.deck).tables,
-            public_label=np.ascontiguousarray(public.label, np.uint32) if public else np.zeros(0, np.uint32),
+            public_label=_frozen(public.label if public else None, np.uint32),
             public_seen=self._public_seen,
             hole_cards=self.rules.hole_cards,
         )
@@ -228,6 +221,10 @@ class BucketMap:
     def buckets_of_deals(self, deals: U8) -> I64:
         """The buckets of whole or partial deals, uint8[deal, card], on every street that they reach: [deal, street]."""
         rules = self.rules
+        if deals.ndim != 2 or deals.shape[1] < rules.hole_cards:
+            raise InputError(f"deals of shape {deals.shape}", remedy="give a row of hole and board cards for each")
+        if deals.size:
+            rules.deck.check_numbers((int(deals.min()), int(deals.max())))
         streets = sum(deals.shape[1] >= rules.hole_cards + rules.board_size(s) for s in range(rules.rounds))
         buckets = np.zeros((len(deals), streets), np.int64)
         fill_buckets(np.ascontiguousarray(deals, np.uint8), streets, self.tables, buckets)
@@ -285,30 +282,49 @@ class BucketMap:
                 PublicBuckets(header["public"][0], arrays["public"], header["public"][1]) if header["public"] else None
             )
             found = cls(rules, streets, public, header["recipe"], header["perfect_recall"], header["about"])
-        except (KeyError, TypeError, ValueError):
-            raise InputError("damaged: its header makes no sense", where=str(path), remedy=remedy) from None
-        found._check_tables(str(path), remedy)
+            said = found._complaint()
+        except (IndexError, KeyError, TypeError, ValueError):
+            said = "its header makes no sense"
+        if said:
+            raise InputError(f"damaged: {said}", where=str(path), remedy=remedy)
         return found
 
-    def _check_tables(self, where: str, remedy: str) -> None:
-        """Kernels read tables unchecked: their lengths and entries must be what the index and the buckets say."""
-        said = ""
-        for street in self.streets:
-            hands = HandIndexer(street.deals, self.rules.deck).size
-            cells = hands if street.cell is None else len(street.cell) and int(street.cell.max()) + 1
-            if street.cell is not None and len(street.cell) != hands:
-                said = "a table is not as long as its index"
-            elif street.join is not None and (street.join.shape[1] < cells or int(street.join.max()) >= street.buckets):
-                said = "a join does not fit its cells and buckets"
-            elif street.join is None and cells > street.buckets:
-                said = "a table has more buckets than it says"
-        if self.public and (
-            len(self.public.label) != HandIndexer((self._public_seen,), self.rules.deck).size
-            or int(self.public.label.max()) >= self.public.clusters
-        ):
-            said = "the public table does not fit its index and clusters"
-        if said:
-            raise InputError(f"damaged: {said}", where=where, remedy=remedy)
+    def _complaint(self) -> str:
+        """Kernels read tables unchecked: what is not as the index and the numbers of buckets say, or nothing."""
+        public, deck = self.public, self.rules.deck
+        typed = ((self.recipe, str), (self.perfect_recall, bool), (self.about, dict))
+        if not all(isinstance(value, kind) for value, kind in typed):
+            return "its header makes no sense"
+        if public and not 0 <= public.street < self.rules.rounds:
+            return f"there is no street {public.street}"
+        if public and _misfit(public.label, (HandIndexer((self._public_seen,), deck).size,), public.clusters):
+            return "the public table does not fit its index and clusters"
+        for number, street in enumerate(self.streets):
+            if street.deals not in (self.rules.deals(number), self.rules.unordered_deals(number)):
+                return f"street {number} is not dealt like that"
+            contexts = {NONE: 1, PUBLIC: public.clusters if public and number >= public.street else 0}
+            contexts[BEFORE] = self.streets[number - 1].buckets if number else 0
+            rows = contexts.get(street.context, 0)
+            if (street.context == NONE) != (street.join is None) or not rows:
+                return f"street {number} has no such context"
+            cells = street.buckets if street.join is None else street.join.shape[1]
+            hands = HandIndexer(street.deals, deck).size
+            if (hands != cells) if street.cell is None else _misfit(street.cell, (hands,), cells):
+                return f"the table of street {number} does not fit its index and buckets"
+            if street.join is not None and _misfit(street.join, (rows, cells), street.buckets):
+                return f"the join of street {number} does not fit its cells and buckets"
+        return ""
+
+
+def _misfit(table: Any, shape: tuple[int, ...], below: int) -> bool:
+    return table.shape != shape or table.dtype.kind != "u" or int(table.max()) >= below
+
+
+def _frozen(table: Any, kind: Any) -> Any:
+    """A table for kernels, flat and not to be written to, as all of one tuple must be of one type; none is empty."""
+    flat = np.zeros(0, kind) if table is None else np.ascontiguousarray(table, kind).reshape(-1)
+    flat.flags.writeable = False
+    return flat
 
 
 def lossless_street(rules: GameRules, street: int) -> StreetBuckets:

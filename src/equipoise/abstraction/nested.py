@@ -40,7 +40,7 @@ def percentile_street(
     parents = before.streets[street - 1].buckets if nested and before else 1
     buckets = parents * parts
     if buckets > 1 << 24:
-        raise InputError(f"street {street}: {buckets:,} buckets", remedy="split into fewer parts on some street")
+        raise InputError(f"{buckets:,} buckets in all", remedy="split into fewer parts on some street")
     if nested and HandIndexer(deals, rules.deck).size > MOST_ORDERED:
         assert before is not None
         return _by_strength_within(rules, street, recipe, before, progress)
@@ -85,7 +85,7 @@ def ordered_hands(space: HandSpace, deals: tuple[int, ...], before: BucketMap) -
         cards = indexer.hands(np.arange(some.start, some.stop))
         hand[some] = space.indexer.indices(cards)
         seen = space.rules.hole_cards + space.rules.board_size(space.street - 1)
-        parent[some] = before.buckets_of_deals(cards[:, :seen])[:, -1]
+        parent[some] = before.buckets_of_deals(cards[:, :seen])[:, space.street - 1]
     weights = np.zeros(indexer.size, np.uint8)
     orders = deal_orders(deals[1:])
     cards = np.empty(sum(deals), np.uint8)
