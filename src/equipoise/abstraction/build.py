@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,8 +13,8 @@ import numpy as np
 from equipoise._cache import cache_root
 from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
-from equipoise.abstraction.card_recipe import CardRecipe
-from equipoise.abstraction.clusters import Clusters, cluster_street
+from equipoise.abstraction.card_recipe import KMEANS, CardRecipe
+from equipoise.abstraction.clusters import Clusters, cluster_street, street_named
 from equipoise.abstraction.hands import Progress
 from equipoise.abstraction.hierarchy import hierarchical_streets
 from equipoise.abstraction.nested import percentile_street
@@ -24,25 +25,32 @@ Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how fa
 
 def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
     """Where the map of a recipe is kept between runs."""
-    return cache_root() / "abstractions" / f"{fingerprint(rules, recipe.text())}.buckets"
+    return cache_root() / "abstractions" / f"{fingerprint(rules, recipe_text(rules, recipe))}.buckets"
+
+
+def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
+    """What a map is marked with: the recipe, a base that is a file called by its fingerprint and not by its name."""
+    public = recipe.public
+    if public is None or isinstance(public.base, int):
+        return recipe.text()
+    base = BucketMap.load(public.base, rules, check=False).fingerprint
+    return recipe.model_copy(update={"public": public.model_copy(update={"base": base})}).text()
 
 
 def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *, keep: bool = True) -> BucketMap:
     """The map of a recipe: opened if it was built before, else built, and kept."""
     path = map_path(rules, recipe)
-    if keep and path.exists():
-        try:
-            return BucketMap.load(path, rules)
-        except InputError:  # damaged, or of an older format: built again
-            path.unlink(missing_ok=True)
+    if keep:
+        with suppress(InputError):  # not there, damaged or of an older format: built, and replaced
+            kept = BucketMap.load(path, rules)
+            if kept.recipe == recipe_text(rules, recipe):
+                return kept
     found = _Building(rules, recipe, tell).run()
     if keep and found.bytes:
-        try:
+        with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
             path.parent.mkdir(parents=True, exist_ok=True)
             found.save(path)
-        except (OSError, InputError):  # a full or read-only disk costs time, not correctness
-            return found
-        return BucketMap.load(path, rules)
+            return BucketMap.load(path, rules)
     return found
 
 
@@ -64,7 +72,8 @@ class _Building:
         self._cluster(upto)
         for street in range(upto):
             if street not in self.streets:
-                self.streets[street] = self._one(street)
+                with street_named(rules, street):
+                    self.streets[street] = self._one(street)
         if self.costs:
             self.about["costs"] = {str(street): cost for street, cost in sorted(self.costs.items())}
         nested = [self._tells_before(street) for street in range(1, rules.rounds)]
@@ -72,7 +81,7 @@ class _Building:
             rules,
             tuple(self.streets[s] for s in range(rules.rounds)),
             self.public,
-            recipe.text(),
+            recipe_text(rules, recipe),
             all(nested),
             self.about,
         )
@@ -82,13 +91,14 @@ class _Building:
         after: Clusters | None = None
         for street in reversed(range(upto)):
             recipe = self.recipe.streets[street]
-            if recipe.method not in ("emd", "l2", "ochs", "potential"):
+            if recipe.method not in KMEANS:
                 after = None
                 continue
             assert recipe.buckets is not None
-            after = cluster_street(
-                self.rules, street, recipe, self.recipe.seed, after, self._stage(f"street {street + 1}")
-            )
+            with street_named(self.rules, street):
+                after = cluster_street(
+                    self.rules, street, recipe, self.recipe.seed, after, self._stage(f"street {street + 1}")
+                )
             self.costs[street] = after.cost
             deals = self.rules.unordered_deals(street)
             self.streets[street] = StreetBuckets(deals, recipe.buckets, after.label, method=recipe.method)
@@ -108,8 +118,10 @@ class _Building:
         return BucketMap(self.rules, streets)
 
     def _tells_before(self, street: int) -> bool:
-        """Whether a street's bucket tells the bucket of the street before."""
+        """Whether a street's bucket tells the bucket of the street before, by how it was made."""
         recipe = self.recipe.streets[street]
+        if self.streets[street - 1].buckets == 1:
+            return True
         return recipe.method == "lossless" or (recipe.method == "percentile" and recipe.nested)
 
     def _stage(self, name: str) -> Progress | None:

@@ -10,6 +10,7 @@ often as it is dealt; then every hand is assigned, streamed board by board where
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I64, U8
+from equipoise.abstraction.bet_menu import street_names
 from equipoise.abstraction.card_recipe import StreetRecipe
 from equipoise.abstraction.distance import Metric, distances
 from equipoise.abstraction.features import StreetFeatures, histograms, next_buckets, ochs, stream_ochs, strengths
@@ -166,6 +168,8 @@ def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, 
         hands_of.append(hands[here])
         rows_of.append(rows[here])
     hands, rows = np.concatenate(hands_of), np.concatenate(rows_of)
+    order = np.argsort(hands)  # as if the features had been kept
+    hands, rows = hands[order], rows[order]
     centroids = kmeans(
         rows, space.weights[hands].astype(np.float64), recipe.buckets, metric="l2", seed=seed,
         restarts=recipe.restarts, iterations=recipe.iterations, progress=part(progress, 0.3, 0.5),
@@ -206,31 +210,27 @@ def _by_potential(
 
 
 def _apart(means: F32, ground: F32) -> F32:
-    """How far apart means are: each as a list of next buckets, measured as a hand is, both ways averaged."""
+    """How far apart means are: each as a list of next buckets, measured as a hand is, both ways averaged.
+
+    A list is a rounded mean, and so a little away from its own: that is no distance between buckets.
+    """
     deals = 64
     places = (np.arange(deals) + 0.5) / deals
     shares = np.cumsum(means, axis=1, dtype=np.float64)
     lists = np.array([np.searchsorted(row / row[-1], places) for row in shares]).astype(np.uint16)
     matrix = np.stack([potential_nearest(lists, mean[np.newaxis], ground)[1] for mean in means])
-    return np.asarray((matrix + matrix.T) / np.float32(2))
+    matrix = (matrix + matrix.T) / np.float32(2)
+    np.fill_diagonal(matrix, 0)
+    return np.asarray(matrix)
 
 
 def opponent_clusters(rules: GameRules, clusters: int, seed: int) -> U8:
     """uint8[hole]: clusters of holes before any board card, by the earth mover's distance, weakest first."""
     space = HandSpace(rules, 0)
     hole_hand = space.indexer.indices(hole_card_table(rules.deck, rules.hole_cards))
-    found = histograms(rules, 0)
-    if clusters > space.size:
-        raise InputError(f"{clusters} clusters of {space.size} holes", remedy="ask for fewer")
-    clustering = kmeans(
-        found.histogram, space.weights.astype(np.float64), clusters, metric="emd", seed=seed, restarts=10
-    )
-    strength: F64 = np.array(
-        [
-            np.average(found.expected[clustering.labels == c], weights=space.weights[clustering.labels == c])
-            for c in range(clusters)
-        ]
-    )
+    histogram = histograms(rules, 0).histogram
+    clustering = kmeans(histogram, space.weights.astype(np.float64), clusters, metric="emd", seed=seed, restarts=10)
+    strength = clustering.centroids @ np.arange(histogram.shape[1])  # of the mean hand: a cluster may be left empty
     order = np.argsort(np.argsort(strength))
     return order[clustering.labels][hole_hand].astype(np.uint8)
 
@@ -238,6 +238,16 @@ def opponent_clusters(rules: GameRules, clusters: int, seed: int) -> U8:
 def _wide(label: Any) -> Any:
     """At least sixteen bits, as the tables of a map."""
     return label.astype(np.uint16) if label.max() < 1 << 16 else label.astype(np.uint32)
+
+
+@contextmanager
+def street_named(rules: GameRules, street: int) -> Iterator[None]:
+    """What goes wrong is said of a street."""
+    try:
+        yield
+    except InputError as error:
+        name = street_names(rules.rounds)[street]
+        raise InputError(f"{name}: {error.what}", where=error.where, remedy=error.remedy) from None
 
 
 def part(progress: Progress | None, first: float, last: float) -> Progress | None:

@@ -22,8 +22,9 @@ from equipoise._jit import F64, I64, U8, U16, U64, kernel
 from equipoise.abstraction import buckets as maps
 from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets
 from equipoise.abstraction.card_recipe import CardRecipe, StreetRecipe
-from equipoise.abstraction.clusters import Clusters, cluster_street, fit, part, street_points
+from equipoise.abstraction.clusters import Clusters, cluster_street, fit, part, street_named, street_points
 from equipoise.abstraction.distance import Metric
+from equipoise.abstraction.features import strengths
 from equipoise.abstraction.hands import HandBlock, HandSpace, Progress, walk
 from equipoise.abstraction.kmeans import nearest
 from equipoise.abstraction.public import PublicClusters, cluster_public, public_distances, transition_table
@@ -45,13 +46,14 @@ def hierarchical_streets(
     public = PublicBuckets(street, found.labels.astype(np.uint16), len(found.sizes))
     streets = {}
     for number in range(street, rules.rounds):
-        own = recipe.streets[number]
-        if own.method == "lossless":
-            streets[number] = maps.lossless_street(rules, number)
-        elif number == street:
-            streets[number] = _street_of_clusters(rules, number, own, public, recipe.seed, tell(f"street {number + 1}"))
-        else:
-            streets[number] = _street_of_cells(rules, number, own, public, recipe.seed, tell(f"street {number + 1}"))
+        own, progress = recipe.streets[number], tell(f"street {number + 1}")
+        with street_named(rules, number):
+            if own.method == "lossless":
+                streets[number] = maps.lossless_street(rules, number)
+            elif number == street:
+                streets[number] = _street_of_clusters(rules, number, own, public, recipe.seed, progress)
+            else:
+                streets[number] = _street_of_cells(rules, number, own, public, recipe.seed, progress)
     about = {
         "clusters": len(found.sizes),
         "balance": found.balance,
@@ -85,14 +87,12 @@ def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, tell: Te
         buckets = loaded.buckets[street]
         rows = np.array([loaded.buckets_of_board(street, board.tolist()) for board in boards])
     else:
-        space = HandSpace(rules, street)
-        if base > space.size:
-            raise InputError(f"public: a base of {base:,} buckets for {space.size:,} hands", remedy="ask for fewer")
-        own = StreetRecipe(method="emd", buckets=base)
-        buckets = base
-        rows = _rows_of_boards(
-            space, boards, cluster_street(rules, street, own, recipe.seed, progress=tell("base")).label
-        )
+        own, buckets = StreetRecipe(method="emd", buckets=base), base
+        try:
+            label = cluster_street(rules, street, own, recipe.seed, progress=tell("base")).label
+        except InputError as error:
+            raise InputError(f"public.base: {error.what}", remedy=error.remedy) from None
+        rows = _rows_of_boards(HandSpace(rules, street), boards, label)
     return transition_table(rows, buckets), int((rows[0] >= 0).sum())
 
 
@@ -164,6 +164,8 @@ def _street_of_cells(
     assert recipe.buckets is not None
     space = HandSpace(rules, street)
     count = recipe.cells or min(CELLS * recipe.buckets, MOST_CELLS, space.size)
+    if space.last and recipe.method != "ochs" and not recipe.cells:
+        count = min(count, len(np.unique(strengths(rules))))
     fine = recipe.model_copy(update={"buckets": count, "cells": None})
     cells = cluster_street(rules, street, fine, seed, progress=part(progress, 0, 0.8))
     weights = weigh_cells(space, public, cells, rules.board_size(public.street), part(progress, 0.8, 0.9))

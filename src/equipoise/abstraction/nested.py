@@ -141,7 +141,8 @@ def _by_strength_within(
 ) -> StreetBuckets:
     """The last street of a game whose ordered hands are too many: by bucket before and strength."""
     assert recipe.buckets is not None
-    if not HandSpace(rules, street).last or recipe.feature == "both":
+    twice = before.streets[street - 1].context == BEFORE  # the kernels look back one street only
+    if not HandSpace(rules, street).last or recipe.feature == "both" or twice:
         raise InputError(
             f"percentile buckets of {HandIndexer(rules.deals(street), rules.deck).size:,} ordered hands",
             remedy="use feature ehs on the last street, or nested = false",
