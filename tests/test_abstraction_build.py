@@ -133,6 +133,16 @@ def test_strength_within_the_bucket_before_is_the_same_bucket(
     )
 
 
+@pytest.mark.parametrize(("game", "kind"), [("three", "nested"), ("three", "lossless"), ("four", "nested")])
+def test_pairs_of_bucket_before_and_strength_weigh_their_deals(game: str, kind: str) -> None:
+    rules, last = GAMES[game], GAMES[game].rounds - 1
+    before, strength = every_bucket(game, kind)[:, last - 1], keys_of_deals(game, last, "ehs")
+    shape = small_map(game, kind).buckets[last - 1], StreetFeatures(rules, last).top + 1
+    expected = np.bincount(before * shape[1] + strength, minlength=shape[0] * shape[1]).reshape(shape)
+    found = nested.weigh_pairs(rules, last, small_map(game, kind), np.zeros(shape), None)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_too_many_ordered_hands_are_refused_by_street(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nested, "MOST_ORDERED", 0)
     with pytest.raises(InputError, match=r"^flop: percentile buckets of 628 ordered hands; use"):
@@ -182,14 +192,18 @@ def test_every_hand_is_with_its_nearest_centroid(kind: str, street: int, sample:
     if sample > 10_000:
         np.testing.assert_array_equal(found.label, small_map("three", kind).streets[street].cell)
         assert small_map("three", kind).about["costs"][str(street)] == found.cost
-        means = [np.average(_shares(points, metric)[found.label == c], axis=0, weights=dealt[found.label == c])
-                 for c in range(len(found.centroids))]  # fmt: skip
-        away = naive_kmeans.all_distances(points, np.array(means), metric)
-        assert np.average(away.min(axis=1) ** (2 if metric == "l2" else 1), weights=dealt) > 0.9 * cost
 
 
-def _shares(points: Any, metric: str) -> Any:
-    return points / points.sum(axis=1, keepdims=True) if metric == "emd" else points
+@pytest.mark.parametrize(("kind", "street"), [case for case in CLUSTERED if case[0] != "emd"])
+def test_centroids_are_means_of_all_deals_in_their_bucket(kind: str, street: int) -> None:
+    recipe, found = clusters_of(kind, street, iterations=1000)
+    points, _ = street_points(THREE, street, recipe, 1)
+    dealt = np.bincount(hand_of_deals("three", street), minlength=len(points))
+    means = [
+        np.average(points[found.label == c], axis=0, weights=dealt[found.label == c])
+        for c in range(len(found.centroids))
+    ]
+    np.testing.assert_allclose(found.centroids, np.array(means), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("street", [1, 2])
