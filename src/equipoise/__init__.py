@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from equipoise._errors import InputError as InputError
     from equipoise.abstraction.bet_menu import BetMenu as BetMenu
     from equipoise.abstraction.bet_menu import load_menu as load_menu
+    from equipoise.abstraction.buckets import BucketMap as BucketMap
+    from equipoise.abstraction.lookup import HandBucket as HandBucket
+    from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
+    from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
     from equipoise.agents.agent import NamedAgent as NamedAgent
     from equipoise.cards.deck import Deck as Deck
     from equipoise.cards.equity import Equity as Equity
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from equipoise.games.rules import GameRules as GameRules
     from equipoise.games.state import BettingState as BettingState
     from equipoise.games.state import Deal as Deal
+    from equipoise.measure.abstraction import abstraction_report as abstraction_report
     from equipoise.measure.best_response import Exploitability as Exploitability
     from equipoise.measure.best_response import exploitability as exploitability
     from equipoise.solve.solution import Solution as Solution
@@ -47,6 +52,10 @@ _HOME = {
     "InputError": "_errors",
     "BetMenu": "abstraction.bet_menu",
     "load_menu": "abstraction.bet_menu",
+    "BucketMap": "abstraction.buckets",
+    "HandBucket": "abstraction.lookup",
+    "abstraction_bucket": "abstraction.lookup",
+    "build_abstraction": "abstraction.recipe_file",
     "NamedAgent": "agents.agent",
     "Deck": "cards.deck",
     "Equity": "cards.equity",
@@ -60,6 +69,7 @@ _HOME = {
     "GameRules": "games.rules",
     "BettingState": "games.state",
     "Deal": "games.state",
+    "abstraction_report": "measure.abstraction",
     "Exploitability": "measure.best_response",
     "exploitability": "measure.best_response",
     "Solution": "solve.solution",

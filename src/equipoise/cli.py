@@ -104,6 +104,60 @@ def equity(
         console.print_hole_equities(result, ranges)
 
 
+abstraction = typer.Typer(no_args_is_help=True, help="Build and look at card abstractions.", rich_markup_mode=None)
+app.add_typer(abstraction, name="abstraction")
+RecipeFile = Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file with a [cards] table.")]
+GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, in place of the recipe's.")]
+
+
+@abstraction.command(
+    "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small"
+)
+def abstraction_report(
+    recipe: RecipeFile,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Where JSON, CSV and pictures go.")] = None,
+    game: GameOption = None,
+    samples: Annotated[
+        int, typer.Option(min=1, help="Random deals, for streets whose hands cannot be counted.")
+    ] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Build the abstraction of a recipe, or open it if it is there, and say what is in its buckets."""
+    import equipoise
+
+    console = _console()
+    with console.stage_bar() as progress:
+        found = equipoise.abstraction_report(recipe, out, game=game, samples=samples, seed=seed, progress=progress)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        console.print_abstraction(found)
+
+
+@abstraction.command(
+    "bucket",
+    epilog='Example: equipoise abstraction bucket recipes/abstractions/small.toml AhKh --board "2c 7d Jh"',
+)
+def abstraction_bucket(
+    recipe: RecipeFile,
+    hole: Annotated[str, typer.Argument(metavar="HOLE", help="A player's cards, e.g. AhKh.")],
+    board: Annotated[str, typer.Option(help="The board as it was dealt; none is before the flop.")] = "",
+    game: GameOption = None,
+    as_json: Json = False,
+) -> None:
+    """The bucket of one hand, and what is like it."""
+    import equipoise
+
+    console = _console()
+    with console.stage_bar() as progress:
+        found = equipoise.abstraction_bucket(recipe, hole, board, game=game, progress=progress)
+    if as_json:
+        _print_json(found.as_json())
+    else:
+        console.print_bucket(found)
+
+
 @app.command(
     epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"; '
     "equipoise solve my.game --menu pot"

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from equipoise.abstraction.lookup import HandBucket
+    from equipoise.abstraction.report import AbstractionReport
     from equipoise.bench.measure import Benchmark
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
+    from equipoise.measure.abstraction import AbstractionFiles
     from equipoise.measure.best_response import Exploitability
     from equipoise.solve.problem import Problem
     from equipoise.solve.solution import NodeView, Solution
@@ -208,6 +211,102 @@ def _print_grid(view: NodeView) -> None:
     print_table(table)
 
 
+def print_abstraction(found: AbstractionFiles) -> None:
+    """Each street of an abstraction, some of its buckets, its public clusters, and what solving with it needs."""
+    report = found.report
+    recall = "perfect recall" if report.map.perfect_recall else "imperfect recall"
+    print(f"{report.name}: {report.map.rules.name}, {recall}, {size_text(report.map.bytes)}")
+    print(f"fingerprint {report.map.fingerprint}\n")
+    columns = [
+        "street",
+        "method",
+        "hands",
+        "buckets",
+        "non-empty",
+        "table",
+        "smallest",
+        "mean",
+        "largest",
+        "E[HS] lost",
+    ]
+    table = _table("streets: share of deals by bucket, variance of E[HS] within buckets by all", columns, left=2)
+    sampled = False
+    for s in report.streets:
+        star = "*" if s.counted == "sample" else ""
+        sampled |= bool(star)
+        shares = ["-" if x is None else f"{100 * x:.3g}%" for x in (s.smallest_share, s.mean_share, s.largest_share)]
+        counts = (f"{s.hands:,}", f"{s.buckets:,}", f"{s.non_empty:,}{star}", size_text(s.bytes))
+        table.add_row(s.street, s.method, *counts, *shares, f"{s.within_share:.2%}{star}")
+    print_table(table)
+    if sampled:
+        print(f"* from {len(report.deals.cards):,} random deals")
+    for number, street in enumerate(report.streets):
+        _print_buckets(report, number, f"{street.street}: some buckets, by strength")
+    if report.public:
+        _print_clusters(report)
+    if found.solve:
+        menu = f" with menu {found.solve.menu}" if found.solve.menu else ""
+        print(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
+        print(f"a solve with these cards needs {size_text(found.solve.memory_bytes)} (regret and average, float32)")
+    if found.files:
+        print("written: " + ", ".join(found.files))
+
+
+def _print_buckets(report: AbstractionReport, number: int, title: str, most: int = 6) -> None:
+    """A few buckets of a street, evenly by strength."""
+    rows = [row for row in report.rows if row["street"] == report.streets[number].street and row["share"] > 0]
+    rows.sort(key=lambda row: float(row["mean_ehs"]))
+    if not rows:
+        return
+    table = _table(title, ["bucket", "share", "mean E[HS]", "sd", "hands"])
+    table.columns[-1].justify = "left"
+    for place in sorted({i * (len(rows) - 1) // max(most - 1, 1) for i in range(most)}):
+        row = rows[place]
+        spread = "-" if row["sd_ehs"] is None else f"{row['sd_ehs']:.2%}"
+        table.add_row(str(row["bucket"]), f"{100 * row['share']:.3g}%", f"{row['mean_ehs']:.2%}", spread, row["hands"])
+    print_table(table)
+
+
+def _print_clusters(report: AbstractionReport) -> None:
+    public = report.public
+    assert public is not None
+    table = _table(
+        f"{len(public.clusters)} public clusters of {public.boards:,} {public.street} boards",
+        ["cluster", "boards", "deals", "within", "examples, the most central first"],
+    )
+    table.columns[-1].justify = "left"
+    for number, cluster in enumerate(public.clusters):
+        within = "-" if cluster.within is None else f"{cluster.within:.3f}"
+        table.add_row(str(number), f"{cluster.boards:,}", f"{cluster.share:.2%}", within, "  ".join(cluster.examples))
+    print_table(table)
+    within = "" if public.within is None else f"; mean distance within a cluster {public.within:.3f}"
+    balance = f"balance {public.balance:.2f} by boards, {public.balance_by_deals:.2f} by deals"
+    print(f"{balance} (largest by mean){within}\n")
+
+
+def print_bucket(found: HandBucket) -> None:
+    """A hand's bucket, and what is like it."""
+    cluster = "" if found.public_cluster is None else f", public cluster {found.public_cluster}"
+    print(f"{found.hand}: {found.street} bucket {found.bucket} of {found.buckets:,} ({found.method}{cluster})")
+    own = [
+        f"{name} {value:.4f}" for name, value in (("E[HS]", found.ehs), ("E[HS^2]", found.ehs2)) if value is not None
+    ]
+    print(f"  the hand            {'   '.join(own)}")
+    mean = "" if found.mean_ehs is None else f"mean E[HS] {found.mean_ehs:.4f}"
+    spread = "" if found.sd_ehs is None else f"   sd {found.sd_ehs:.4f}"
+    share = "" if found.share is None else f"   {found.share:.4%} of all deals"
+    print(f"  the bucket          {mean}{spread}{share} ({found.counted})")
+    most = 12
+    if found.on_this_board:
+        more = f" and {len(found.on_this_board) - most} more" if len(found.on_this_board) > most else ""
+        print(f"  in it, same board   {', '.join(found.on_this_board[:most])}{more}")
+    if found.hands:
+        print(f"  in it, any board    {'; '.join(found.hands)}")
+    if found.nearest:
+        near = (f"{other.bucket} ({other.mean_ehs:.4f}, {other.share:.2%})" for other in found.nearest)
+        print(f"  nearest by E[HS]    {', '.join(near)}")
+
+
 @contextmanager
 def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
     """Says what a solve will take, then tells how far it is, a line at a time on standard error."""
@@ -240,20 +339,30 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A function that is told the fraction done; a bar with the time left appears on a terminal after two seconds."""
+    with stage_bar() as tell:
+        yield lambda fraction: tell(what, fraction)
+
+
+@contextmanager
+def stage_bar() -> Iterator[Callable[[str, float], None]]:
+    """The same for work in stages: told the stage's name and the fraction done of it."""
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield lambda _stage, _fraction: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=1.0)
+    task = bar.add_task("", total=1.0)
     started = time.monotonic()
-    shown = False
+    now, shown = "", False
 
-    def tell(fraction: float) -> None:
-        nonlocal shown
+    def tell(stage: str, fraction: float) -> None:
+        nonlocal now, shown
+        if stage != now:
+            bar.reset(task, description=stage)
+            now = stage
         bar.update(task, completed=fraction)
         if not shown and time.monotonic() - started > PATIENCE:
             bar.start()
