@@ -251,7 +251,7 @@ def test_summaries_on_disk_are_of_these_very_tables(monkeypatch: pytest.MonkeyPa
     assert np.allclose(summary.summarize(other, 1, nothing).share, first.share[::-1])
 
 
-@pytest.mark.parametrize("name", list(CARDS))
+@pytest.mark.parametrize("name", ["emd", "public"])
 def test_files_of_a_report(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     found = equipoise.abstraction_report(recipe(name), out, game=SMALL)
@@ -471,12 +471,11 @@ def test_command_errors_are_one_line(recipe_file: str, tmp_path: Path) -> None:
     assert not Path(out).exists()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["report", "--help"], ["bucket", "--help"]])
-def test_help(arguments: list[str]) -> None:
-    text = run(*arguments).stdout
-    if len(arguments) > 1:
-        assert f"equipoise abstraction {arguments[0]} " in text[text.index("Example") :]
-        assert "--json" in text
+@pytest.mark.parametrize("command", ["report", "bucket"])
+def test_help_has_an_example(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert f"equipoise abstraction {command} " in text[text.index("Example") :]
+    assert "--json" in text
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parent.parent / "recipes" / "abstractions").glob("*.toml")))

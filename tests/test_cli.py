@@ -112,7 +112,16 @@ def test_usage_errors_exit_with_two() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["equity", "--help"], ["chess"], ["games", "chess"], ["games"], ["--version"]]
+    "arguments",
+    [
+        ["--help"],
+        ["equity", "--help"],
+        ["abstraction", "report", "--help"],
+        ["chess"],
+        ["games", "chess"],
+        ["games"],
+        ["--version"],
+    ],
 )
 def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
     """Help and usage errors must answer at once: what they import decides that, and unlike a time it can be tested."""

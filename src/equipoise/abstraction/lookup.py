@@ -82,11 +82,9 @@ def abstraction_bucket(
     """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe; built if it was not before.
 
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
-    >>> seen = abstraction_bucket({"game": "leduc", "cards": cards}, "3h")
-    Traceback (most recent call last):
-    equipoise._errors.InputError: no card '3h' in this deck; a card is one of 234 and one of cd, like 2c
-    >>> abstraction_bucket({"game": "leduc", "cards": cards}, "4c").bucket
-    1
+    >>> found = abstraction_bucket({"game": "leduc", "cards": cards}, "4c")
+    >>> found.bucket, found.on_this_board
+    (1, ('4d', '3d', '3c'))
     """
     read = read_recipe(recipe, game)
     cards, street = _read_hand(read.rules, hole, board)

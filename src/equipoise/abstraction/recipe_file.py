@@ -69,6 +69,6 @@ def build_abstraction(
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
     >>> leduc = build_abstraction({"game": "leduc", "cards": cards})
     >>> leduc.buckets, leduc.perfect_recall
-    ((2, 9), True)
+    ((2, 15), True)
     """
     return read_recipe(recipe, game).build(progress)

@@ -52,7 +52,7 @@ def abstraction_report(
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
     >>> found = abstraction_report({"game": "leduc", "cards": cards})
     >>> [(street.buckets, round(street.within_share, 4)) for street in found.report.streets]
-    [(2, 0.25), (9, 0.0)]
+    [(2, 0.25), (15, 0.0)]
     """
     if samples < 1:
         raise InputError(f"{samples} samples", remedy="use 1 or more")
