@@ -116,9 +116,10 @@ def _streets(report: AbstractionReport) -> Any:
             continue
         order = _by_strength(summary)
         places, share = np.arange(len(order)), 100 * summary.share[order]
-        left.bar(places, share, width=1.0, color="tab:blue") if len(order) <= 300 else left.plot(
-            places, share, ".", markersize=1.5, color="tab:blue"
-        )
+        if len(order) <= 300:
+            left.bar(places, share, width=1.0, color="tab:blue")
+        else:
+            left.plot(places, share, ".", markersize=1.5, color="tab:blue")
         left.axhline(100 * street.mean_share, color="black", linewidth=0.8, linestyle=":")
         left.set_ylim(0)
         left.set_title(f"{street.method}, {street.non_empty:,} buckets ({street.counted})", loc="left")
