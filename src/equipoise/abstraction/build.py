@@ -18,6 +18,7 @@ from equipoise.abstraction.clusters import Clusters, cluster_street, street_name
 from equipoise.abstraction.hands import Progress
 from equipoise.abstraction.hierarchy import hierarchical_streets
 from equipoise.abstraction.nested import percentile_street
+from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.rules import GameRules
 
 Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how far it is
@@ -35,6 +36,34 @@ def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
         return recipe.text()
     base = BucketMap.load(public.base, rules, check=False).fingerprint
     return recipe.model_copy(update={"public": public.model_copy(update={"base": base})}).text()
+
+
+def planned_buckets(rules: GameRules, recipe: CardRecipe) -> tuple[int, ...]:
+    """How many buckets each street of a recipe's map will have: known before anything is built."""
+    counts: list[int] = []
+    first_public = recipe.public_street(rules) if recipe.public else rules.rounds
+    for street, own in enumerate(recipe.streets):
+        if own.buckets is None:
+            counts.append(HandIndexer(rules.deals(street), rules.deck).size)
+            continue
+        parts = own.buckets * (own.second or 1)
+        if recipe.public and street >= first_public:
+            parts *= recipe.public.clusters
+        elif own.method == "percentile" and own.nested and street:
+            parts *= counts[-1]
+        counts.append(parts)
+    return tuple(counts)
+
+
+def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
+    """About what the map's tables will take: two bytes a hand of every street that is not lossless."""
+    total = 0
+    for street, own in enumerate(recipe.streets):
+        if own.method != "lossless":
+            ordered = own.method == "percentile" and own.nested and street + 1 < rules.rounds
+            deals = rules.deals(street) if ordered else rules.unordered_deals(street)
+            total += 2 * HandIndexer(deals, rules.deck).size
+    return total
 
 
 def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *, keep: bool = True) -> BucketMap:

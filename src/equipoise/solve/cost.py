@@ -1,0 +1,81 @@
+"""What a run will take, known before it starts: tree, information sets, memory, disk; refused if it cannot fit."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise._errors import InputError
+from equipoise.abstraction.build import planned_buckets, planned_bytes
+from equipoise.solve.problem import available_memory
+from equipoise.solve.recipe import Recipe
+from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout
+from equipoise.tree.public_tree import PublicTree, build_tree
+
+CHANCES = 4  # bytes a slot
+STRATEGIES = 5  # bytes a slot: float32 and bytes
+BYTES_A_NODE = 64  # the tree, its offsets, a solver's records of it
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a recipe takes. Memory is without a solver's own workspace, disk with a checkpoint being written."""
+
+    nodes: int
+    buckets: tuple[int, ...]
+    infosets: int
+    slots: int
+    table_bytes: int
+    memory_bytes: int
+    disk_bytes: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        return asdict(self)
+
+    def check(self, out: Path) -> None:
+        """Refuse what cannot fit."""
+        free = available_memory()
+        if self.memory_bytes > free:
+            raise InputError(
+                f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
+                f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
+                remedy="use fewer buckets or bet sizes",
+            )
+        folder = out.absolute()
+        while not folder.exists():
+            folder = folder.parent
+        room = shutil.disk_usage(folder).free + _held(out)
+        if self.disk_bytes > room:
+            raise InputError(
+                f"the run needs {self.disk_bytes / 1e9:,.1f} GB of disk and {room / 1e9:.1f} GB are free",
+                where=str(out),
+                remedy="name a folder on a larger disk, or keep fewer checkpoints",
+            )
+
+
+def _held(out: Path) -> int:
+    """What a run that is resumed has already on the disk."""
+    return sum(path.stat().st_size for path in out.glob("**/*") if path.is_file())
+
+
+def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
+    """The cost of a recipe; grows its betting tree, unless it is given."""
+    tree = build_tree(recipe.rules, recipe.menu) if tree is None else tree
+    buckets = planned_buckets(recipe.rules, recipe.cards)
+    layout = SlotLayout(tree, buckets)
+    tables = layout.bytes(REGRET_AND_AVERAGE)
+    while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
+    at_the_end = layout.slots  # the averages become probabilities where they are; bytes are made of them
+    maps = planned_bytes(recipe.rules, recipe.cards)
+    return Cost(
+        nodes=len(tree),
+        buckets=buckets,
+        infosets=layout.infosets,
+        slots=layout.slots,
+        table_bytes=tables,
+        memory_bytes=tables + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
+        disk_bytes=(recipe.checkpoint.keep + 1) * tables + STRATEGIES * layout.slots,
+    )

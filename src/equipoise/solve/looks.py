@@ -1,0 +1,57 @@
+"""Looks at a run: how fast it is, and how large its regrets still are.
+
+Regret is the sum of all positive regrets over the number of information sets that have any, and over iterations: what
+an average decision could have gained a visit, in the units of the solver's table. It is a sign of progress, no bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from equipoise._jit import F32, kernel
+from equipoise.solve.solver import Solver
+from equipoise.strategy.tables import Blocks
+
+
+@dataclass(frozen=True)
+class Look:
+    """A run at one moment. Seconds are those of training; rates are those since the last look."""
+
+    iteration: int
+    seconds: float
+    nodes: int
+    iterations_per_second: float
+    nodes_per_second: float
+    regret: float
+    visited: float  # share of information sets that have any regret
+    exploitability_mbb: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for a line of metrics."""
+        return asdict(self)
+
+
+def regret_of(solver: Solver, blocks: Blocks) -> tuple[float, float]:
+    """Average positive regret, and the share of information sets visited."""
+    total, visited = positive_regret(blocks, solver.regret)
+    average = total / max(visited, 1) / max(solver.iteration, 1)
+    return float(average), visited / max(solver.layout.infosets, 1)
+
+
+@kernel
+def positive_regret(blocks: Blocks, regret: F32) -> tuple[float, int]:
+    """The sum of positive regrets, and how many information sets have one that is not zero. IN: float32[slot]."""
+    total = 0.0
+    visited = 0
+    for block in range(blocks.first.size):
+        first, actions = blocks.first[block], blocks.actions[block]
+        for bucket in range(blocks.buckets[block]):
+            row = first + bucket * actions
+            some = False
+            for action in range(actions):
+                value = regret[row + action]
+                some |= value != 0
+                total += max(value, 0.0)
+            visited += some
+    return total, visited

@@ -1,0 +1,239 @@
+"""A recipe: game, betting, cards, solver, and when to stop, checked as a whole before anything is computed.
+
+    game = "holdem.nolimit"
+    [betting]                       # no-limit: a bet menu, or the name of one
+    [cards]                         # buckets of each street, see abstraction/card_recipe.py; without it, lossless
+    [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external)
+    [stop]                          # minutes, iterations, exploitability: the first that is reached
+    [checkpoint]                    # minutes between two, and how many to keep
+    [measure]                       # method, and every so many minutes
+
+Its fingerprint covers what determines the result: rules, menu, cards, and the solver's settings but for its threads.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from equipoise._errors import InputError, shown
+from equipoise.abstraction.bet_menu import BetMenu, load_menu_table
+from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
+from equipoise.games.gamedef import load_game, preset_names
+from equipoise.games.rules import GameRules
+from equipoise.solve.recipe_text import apply_overrides
+from equipoise.solve.schedule import SCHEDULES
+from equipoise.tree.report import DEFAULT_MENU
+
+RECIPE_FILE = "recipe.toml"  # of a run folder
+SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
+METHODS = ("external", "pcs")
+ELSEWHERE = {
+    "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
+    "cfr-br": f"not yet here: use {' or '.join(METHODS)}",
+    "deep": f"not yet here: use {' or '.join(METHODS)}",
+}
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SolverRecipe(_Checked):
+    """Which solver, and its numbers. What a method does not use must be left out."""
+
+    method: str = "external"
+    schedule: str | None = None  # external: linear; pcs: cfr+
+    seed: int = Field(default=1, ge=0)
+    threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
+    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs: in an iteration
+    cycle: bool | None = None  # pcs: every board once before any comes again
+    period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
+    prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
+
+    @model_validator(mode="after")
+    def _whole(self) -> SolverRecipe:
+        if self.method in ELSEWHERE:
+            raise ValueError(f"method {self.method}: {ELSEWHERE[self.method]}")
+        if self.method not in METHODS:
+            raise ValueError(f"no method {shown(self.method)}: there are {', '.join((*METHODS, *ELSEWHERE))}")
+        if self.schedule is not None and self.schedule not in SCHEDULES:
+            raise ValueError(f"no schedule {shown(self.schedule)}: there are {', '.join(SCHEDULES)}")
+        foreign = ("period", "prune") if self.method == "pcs" else ("boards", "cycle")
+        for key in foreign:
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key} is not for method {self.method}: leave it out")
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """What determines the result, and is said: keywords of the solver."""
+        said = self.model_dump(exclude={"method", "threads"})
+        return {key: value for key, value in said.items() if value is not None}
+
+
+class StopRecipe(_Checked):
+    """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
+
+    minutes: float | None = Field(default=None, gt=0)
+    iterations: int | None = Field(default=None, ge=1)
+    exploitability: float | None = Field(default=None, gt=0)
+
+
+class CheckpointRecipe(_Checked):
+    """Minutes between two checkpoints, and how many are kept."""
+
+    minutes: float = Field(default=5.0, gt=0)
+    keep: int = Field(default=2, ge=1, le=1000)
+
+
+class MeasureRecipe(_Checked):
+    """Exploitability in the run: how, and every so many minutes."""
+
+    method: Literal["none", "exact"] = "none"
+    every: float = Field(default=1.0, gt=0)
+
+
+class _Sections(_Checked):
+    solver: SolverRecipe = SolverRecipe()
+    stop: StopRecipe = StopRecipe()
+    checkpoint: CheckpointRecipe = CheckpointRecipe()
+    measure: MeasureRecipe = MeasureRecipe()
+
+    @model_validator(mode="after")
+    def _whole(self) -> _Sections:
+        if self.stop.exploitability is not None and self.measure.method == "none":
+            raise ValueError('stop.exploitability without a measure: set measure.method = "exact"')
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A checked recipe. `table` is what was written, overrides applied: what a copy of it says."""
+
+    name: str
+    rules: GameRules
+    menu: BetMenu | None
+    cards: CardRecipe
+    solver: SolverRecipe
+    stop: StopRecipe
+    checkpoint: CheckpointRecipe
+    measure: MeasureRecipe
+    table: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what determines the result."""
+        menu = (self.menu.sizes, self.menu.caps, self.menu.all_in_threshold) if self.menu else None
+        solver = {"method": self.solver.method, **self.solver.settings()}
+        parts = [self.rules.fingerprint, menu, self.cards.text(), solver]
+        return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def recipe_names() -> list[str]:
+    """The recipes that come with Equipoise."""
+    return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
+
+
+def _folders() -> list[Path]:
+    """Where they are: in a checkout, and where an installation puts them."""
+    return [Path(__file__).parents[3] / "recipes", Path(sys.prefix) / "share" / "equipoise" / "recipes"]
+
+
+def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """A built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
+    path = _find(str(name_or_path))
+    table = apply_overrides(read_toml(path), overrides)
+    return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
+
+
+def _find(name: str) -> Path:
+    for folder in _folders():
+        if name in recipe_names() and (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    path = Path(name)
+    try:
+        if path.is_dir() and (path / RECIPE_FILE).is_file():
+            return path / RECIPE_FILE
+        if path.is_file():
+            return path
+    except (OSError, ValueError):
+        pass
+    raise InputError(
+        f"no recipe {shown(name)}", remedy=f"built-in: {', '.join(recipe_names())}; or give a TOML file or a run folder"
+    )
+
+
+def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None = None) -> Recipe:
+    """Check a recipe's table; files that it names are relative to `path`."""
+    where = str(path or "")
+    for key in table:
+        if key not in ("game", *SECTIONS):
+            known = ", ".join(("game", *SECTIONS))
+            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
+    rules = _game(table.get("game"), path, where)
+    written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
+    menu = None
+    if rules.limit:
+        if "betting" in table:
+            raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
+    else:
+        written["betting"] = _betting(table.get("betting", DEFAULT_MENU), where)
+        menu = BetMenu.from_table(written["betting"], rules.rounds, name=name, where=where)
+    if "cards" in table:
+        written["cards"] = _with_base(table["cards"], path)
+    cards = read_cards(written.get("cards", "lossless"), rules, where)
+    try:
+        sections = _Sections.model_validate({key: table[key] for key in SECTIONS[2:] if key in table})
+    except ValidationError as error:
+        raise _one_line(error, where) from None
+    parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
+    return Recipe(name or rules.name, rules, menu, cards, *parts, written)
+
+
+def _game(value: Any, path: Path | None, where: str) -> GameRules:
+    if not isinstance(value, str):
+        what = "no game" if value is None else f"game is {shown(str(value))}"
+        raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
+    beside = path.parent / value if path else Path(value)
+    if value in preset_names() or len(value) > 4096 or "\0" in value:
+        return load_game(value)
+    return load_game(beside if beside.is_file() else value)
+
+
+def _betting(value: Any, where: str) -> dict[str, Any]:
+    """A menu's table, the name of a built-in one written out."""
+    if isinstance(value, str):
+        return dict(load_menu_table(value))
+    if not isinstance(value, Mapping):
+        raise InputError("betting is not a table", where=where, remedy="write [betting], or the name of a menu")
+    return dict(value)
+
+
+def _with_base(cards: Any, path: Path | None) -> Any:
+    """A file of a base abstraction is named relative to the recipe, and from anywhere after that."""
+    if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
+        base = cards["public"].get("base")
+        if isinstance(base, str):
+            return {**cards, "public": {**cards["public"], "base": str((path.parent / base).resolve())}}
+    return cards
+
+
+def _one_line(error: ValidationError, where: str) -> InputError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    given = f" (got {shown(str(first['input']))})" if isinstance(first["input"], (str, int, float)) else ""
+    remedy = "see docs/training.md"
+    if first["type"] == "extra_forbidden":
+        said, given = "unknown key", ""
+        section = {name: field.annotation for name, field in _Sections.model_fields.items()}.get(str(first["loc"][0]))
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            remedy = f"known: {', '.join(section.model_fields)}"
+    return InputError(f"{key}: {said}{given}" if key else said, where=where, remedy=remedy)

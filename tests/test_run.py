@@ -1,0 +1,314 @@
+"""Runs that survive: kill -9, damaged checkpoints, a full disk, two at once, Ctrl-C; and end with the same bits."""
+
+import errno
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise import InputError, load_game
+from equipoise._array_file import load_arrays
+from equipoise.abstraction.buckets import BucketMap
+from equipoise.games.gamedef import write_gamedef
+from equipoise.solve import cost
+from equipoise.solve.looks import Look, regret_of
+from equipoise.solve.recipe import Recipe, load_recipe, read_recipe
+from equipoise.solve.run_folder import FORMAT, RunFolder
+from equipoise.strategy.tables import Blocks
+from equipoise.tree.public_tree import DECISION, build_tree
+from standin import RECIPE, StandIn, run
+
+STANDIN = str(Path(__file__).parent / "standin.py")
+
+
+def tables(out: Path, iteration: int) -> dict[str, bytes]:
+    header, arrays = load_arrays(out / "checkpoints" / f"{iteration:012d}.ckpt", FORMAT, remedy="")
+    assert header["iteration"] == iteration
+    return {name: array.tobytes() for name, array in arrays.items()} | {"nodes": str(header["nodes"]).encode()}
+
+
+def recipe(*overrides: str) -> Recipe:
+    return load_recipe(RECIPE, overrides)
+
+
+def spawn(out: Path, iterations: int, pause: float) -> subprocess.Popen[str]:
+    command = [sys.executable, STANDIN, str(out), str(iterations), str(pause)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_start(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    for line in process.stdout:
+        if "thread" in line:
+            return line
+    raise AssertionError(process.stderr.read() if process.stderr else "")
+
+
+def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
+    iterations, pause = 12_000, 0.0001
+    run(tmp_path / "whole", iterations)
+    rng, killed = random.Random(5), tmp_path / "killed"
+    resumed = 0
+    for _ in range(10):
+        process = spawn(killed, iterations, pause)
+        resumed += "resumed" in wait_for_start(process)
+        time.sleep(rng.uniform(0, 0.25))
+        process.kill()
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL  # it had not come to its end
+    assert resumed >= 7
+    with (killed / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 5, "sec')  # as a kill in the middle of a line leaves it
+    (killed / "checkpoints" / ".torn.ckpt").write_bytes(b"half")
+    process = spawn(killed, iterations, 0)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert tables(killed, iterations) == tables(tmp_path / "whole", iterations)
+    for kind in ("float32", "u8"):
+        first, second = (
+            load_arrays(folder / f"strategy.{kind}", "equipoise strategy 1", remedy="")[1]["chances"]
+            for folder in (killed, tmp_path / "whole")
+        )
+        assert np.array_equal(first, second)
+    looks = [json.loads(line)["iteration"] for line in (killed / "metrics.jsonl").read_text().splitlines()]
+    assert looks == sorted(set(looks))
+    assert looks[-1] == iterations
+    assert not list(killed.glob("**/.*"))
+
+
+def test_slices_do_not_matter(tmp_path: Path) -> None:
+    run(tmp_path / "whole", 500)
+    for until in (1, 2, 130, 131, 500):
+        done = run(tmp_path / "parts", until, resume=True)
+        assert done.look.iteration == until
+    assert tables(tmp_path / "parts", 500) == tables(tmp_path / "whole", 500)
+    run(tmp_path / "other", 500, recipe=recipe("solver.seed=2"))
+    assert tables(tmp_path / "other", 500) != tables(tmp_path / "whole", 500)
+
+
+def checkpoints(out: Path) -> list[Path]:
+    return RunFolder(out).listed()
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A run with checkpoints at 300 and 400."""
+    for until in (100, 300, 400):
+        run(tmp_path / "run", until, resume=True, recipe=recipe("checkpoint.minutes=5"))
+    assert [int(path.stem) for path in checkpoints(tmp_path / "run")] == [300, 400]
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("harm", ["truncated", "flipped", "flipped header", "empty", "grown"])
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_used(stopped: Path, harm: str) -> None:
+    newest = checkpoints(stopped)[-1]
+    whole = tables(stopped, 400)
+    data = bytearray(newest.read_bytes())
+    if harm == "truncated":
+        data = data[:-1]
+    elif harm == "empty":
+        data = data[:0]
+    elif harm == "grown":
+        data += b"\1"
+    else:
+        data[data.index(b'"iteration":400') + 13 if "header" in harm else len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    said: list[str] = []
+    run(stopped, 400, resume=True, say=said.append)
+    assert any(str(newest) in line for line in said)
+    assert any("resumed at iteration 300" in line for line in said)
+    assert tables(stopped, 400) == whole
+
+
+def test_every_flipped_byte_is_noticed(stopped: Path) -> None:
+    path = checkpoints(stopped)[-1]
+    data = path.read_bytes()
+    places = [*range(700), *range(700, len(data), 997), len(data) - 1]
+    for place in places:
+        path.write_bytes(data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :])
+        with pytest.raises(InputError):
+            load_arrays(path, FORMAT, remedy="none")
+    path.write_bytes(data)
+    load_arrays(path, FORMAT, remedy="none")
+
+
+def test_with_no_whole_checkpoint_a_run_starts_again(stopped: Path) -> None:
+    whole = tables(stopped, 400)
+    for path in checkpoints(stopped):
+        path.write_bytes(path.read_bytes()[:100])
+    run(stopped, 400, resume=True)
+    assert tables(stopped, 400) == whole
+
+
+class FullDisk(io.FileIO):
+    def write(self, data: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_whole(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tables(stopped, 400)
+    opened = Path.open
+
+    def full(self: Path, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        if self.suffix == ".ckpt" and "w" in mode:
+            return FullDisk(str(self), "w")
+        return opened(self, mode, *rest, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", full)
+        with pytest.raises(InputError) as refused:
+            run(stopped, 500, resume=True)
+    message = str(refused.value)
+    assert "No space left on device" in message
+    assert "iteration 400 is whole" in message
+    assert "\n" not in message
+    assert not list(stopped.glob("**/.*"))
+    assert tables(stopped, 400) == before
+    run(stopped, 500, resume=True)
+    run(stopped.parent / "whole", 500)
+    assert tables(stopped, 500) == tables(stopped.parent / "whole", 500)
+
+
+def test_a_limit_on_file_sizes_is_one_line(tmp_path: Path) -> None:
+    """The same from outside, by the system: a disk on which no file of a table fits."""
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
+    code = limit + (
+        f"sys.path.insert(0, {str(Path(STANDIN).parent)!r}); from standin import run; from equipoise import InputError\n"
+        f"try: run({str(tmp_path / 'run')!r}, 2000)\nexcept InputError as error: print('REFUSED', error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("REFUSED"), done.stderr
+    assert "there is none yet" in done.stdout
+    assert not list(tmp_path.glob("run/checkpoints/*"))
+
+
+def test_two_trainings_in_one_folder_are_refused(tmp_path: Path) -> None:
+    process = spawn(tmp_path / "run", 10**9, 0.001)
+    wait_for_start(process)
+    with pytest.raises(InputError, match="another training runs"):
+        run(tmp_path / "run", 10, resume=True)
+    process.kill()
+    process.communicate()
+    run(tmp_path / "run", 10, resume=True)  # the lock goes with its holder
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_saves_and_stops(tmp_path: Path, number: signal.Signals) -> None:
+    process = spawn(tmp_path / "run", 10**9, 0.0005)
+    wait_for_start(process)
+    time.sleep(0.2)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    assert "interrupted" in out
+    done = int(checkpoints(tmp_path / "run")[-1].stem)
+    assert (tmp_path / "run" / "strategy.u8").is_file()
+    run(tmp_path / "whole", done)
+    assert tables(tmp_path / "run", done) == tables(tmp_path / "whole", done)
+
+
+def test_folders_and_recipes_that_do_not_fit_are_refused(stopped: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not empty"):
+        run(stopped, 500)
+    with pytest.raises(InputError, match="another recipe"):
+        run(stopped, 500, resume=True, recipe=recipe("solver.seed=2"))
+    (stopped / "recipe.toml").unlink()  # the checkpoints know too
+    with pytest.raises(InputError, match="another recipe"):
+        run(stopped, 500, resume=True, recipe=recipe("solver.seed=2"))
+    assert len(checkpoints(stopped)) == 2
+    (tmp_path / "file").write_text("")
+    for resume in (False, True):
+        with pytest.raises(InputError):
+            run(tmp_path / "file", 500, resume=resume)
+    with pytest.raises(InputError, match="never stops"):
+        run(tmp_path / "new", None, recipe=read_recipe({"game": "leduc"}))
+    with pytest.raises(InputError, match="positive"):
+        run(tmp_path / "new", None, minutes=-1)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_cannot_fit_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "available_memory", lambda: 1000)
+    with pytest.raises(InputError, match="GB of memory"):
+        run(tmp_path / "new", 5)
+    monkeypatch.undo()
+    monkeypatch.setattr(cost.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 100))  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="GB of disk"):
+        run(tmp_path / "new", 5)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_run_can_go_on_where_its_recipe_changes_only_when_it_stops(stopped: Path) -> None:
+    run(stopped, None, resume=True, recipe=recipe("stop.iterations=450", "checkpoint.keep=3"))
+    assert [int(path.stem) for path in checkpoints(stopped)] == [300, 400, 450]
+    assert load_recipe(stopped).stop.iterations == 450
+    assert load_recipe(stopped).fingerprint == recipe().fingerprint
+
+
+def test_a_folder_holds_its_game(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "mine.game").write_text(write_gamedef(load_game("kuhn")))
+    (tmp_path / "here" / "mine.toml").write_text('game = "mine.game"\n[stop]\niterations = 20\n')
+    run(tmp_path / "run", None, recipe=tmp_path / "here" / "mine.toml")
+    shutil.rmtree(tmp_path / "here")
+    run(tmp_path / "run", 30, recipe=tmp_path / "run", resume=True)
+    assert checkpoints(tmp_path / "run")[-1].stem.endswith("030")
+
+
+def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) -> None:
+    seen: list[Look] = []
+    asked: list[int] = []
+
+    def measure(profile: Any, buckets: Any) -> float:
+        assert profile.chances.sum() == pytest.approx(profile.layout.infosets, rel=1e-4)
+        assert buckets.buckets == profile.layout.buckets
+        asked.append(1)
+        return 100.0 / len(asked)
+
+    wanted = recipe("measure.method=exact", "measure.every=0.0001", "stop.exploitability=30")
+    done = run(tmp_path / "run", 10**8, recipe=wanted, measure=measure, on_look=seen.append, pause=0.001)
+    assert done.stopped == "exploitability"
+    assert len(asked) == 4
+    assert done.look.exploitability_mbb == 25
+    written = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [look["iteration"] for look in written] == [look.iteration for look in seen]
+    assert [look["exploitability_mbb"] for look in written if look["exploitability_mbb"]] == [100, 50, 100 / 3, 25]
+    assert all(look.regret > 0 and look.visited == 1 and look.iterations_per_second > 0 for look in seen)
+    with pytest.raises(InputError, match="measure"):
+        run(tmp_path / "new", 10, recipe=wanted)
+
+
+def test_minutes_stop_a_run(tmp_path: Path) -> None:
+    done = run(tmp_path / "run", None, minutes=0.003, pause=0.001)
+    assert done.stopped == "minutes"
+    assert done.look.seconds >= 0.18
+    assert done.as_json()["iterations"] == done.look.iteration
+
+
+def test_the_average_positive_regret_is_what_it_says() -> None:
+    rules = recipe().rules
+    tree = build_tree(rules)
+    solver = StandIn(tree, BucketMap.lossless(rules), 1)
+    solver.run(7)
+    solver.regret[:200] = 0
+    total, visited = 0.0, 0
+    for node in np.flatnonzero(tree.kind == DECISION).tolist():
+        start = int(solver.layout.offset[node])
+        for _ in range(solver.layout.buckets[tree.street[node]]):
+            values = solver.regret[start : start + int(tree.num_children[node])]
+            total += float(np.maximum(values, 0).sum())
+            visited += bool((values != 0).any())
+            start += int(tree.num_children[node])
+    found, share = regret_of(solver, Blocks.of(solver.layout))
+    assert found == pytest.approx(total / visited / 7, rel=1e-5)
+    assert share == visited / solver.layout.infosets < 1
