@@ -151,7 +151,7 @@ def test_with_no_whole_checkpoint_a_run_starts_again(stopped: Path) -> None:
 
 
 class FullDisk(io.FileIO):
-    def write(self, data: Any) -> int:
+    def write(self, _: Any) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -183,7 +183,8 @@ def test_a_limit_on_file_sizes_is_one_line(tmp_path: Path) -> None:
     """The same from outside, by the system: a disk on which no file of a table fits."""
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
     code = limit + (
-        f"sys.path.insert(0, {str(Path(STANDIN).parent)!r}); from standin import run; from equipoise import InputError\n"
+        f"sys.path.insert(0, {str(Path(STANDIN).parent)!r})\n"
+        "from standin import run\nfrom equipoise import InputError\n"
         f"try: run({str(tmp_path / 'run')!r}, 2000)\nexcept InputError as error: print('REFUSED', error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -249,7 +250,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(tmp_path: Path, m
 
 
 def test_a_run_can_go_on_where_its_recipe_changes_only_when_it_stops(stopped: Path) -> None:
-    run(stopped, None, resume=True, recipe=recipe("stop.iterations=450", "checkpoint.keep=3"))
+    run(stopped, None, resume=True, recipe=recipe("stop.iterations=450", "checkpoint={keep=3}"))
     assert [int(path.stem) for path in checkpoints(stopped)] == [300, 400, 450]
     assert load_recipe(stopped).stop.iterations == 450
     assert load_recipe(stopped).fingerprint == recipe().fingerprint

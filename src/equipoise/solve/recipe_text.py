@@ -16,7 +16,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.+/-]*")  # a text that needs no quotes
 
 def apply_overrides(table: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """A copy of a table with some keys set; a value is TOML, or a bare word."""
-    result = _copy(table)
+    result: dict[str, Any] = _copy(table)
     for text in overrides:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not _KEY.fullmatch(key):

@@ -155,7 +155,7 @@ def _stopping() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def stop(number: int, frame: object) -> None:
         del frame
