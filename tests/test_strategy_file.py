@@ -1,4 +1,4 @@
-"""Strategy files: the law of bytes, what a file knows, what it refuses; a strategy from a file measures as it should."""
+"""Strategy files: the law of bytes, what a file knows and refuses; a strategy from a file measures as it should."""
 
 import json
 from pathlib import Path
