@@ -83,6 +83,17 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
         (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need at least 336,043.7"),
         (["solve", "leduc", "--storage", "int8"], "int8"),
+        (["train", "nothing", "--out", "/nowhere/run"], "no recipe 'nothing'"),
+        (["train", "leduc", "--out", "/dev/null/run"], "/dev/null/run"),
+        (["train", "leduc", "--out", "/nowhere/run", "--set", "solver.sede=7"], "solver.sede: unknown key"),
+        (["train", "leduc", "--out", "/nowhere/run", "--minutes", "0"], "positive"),
+        (["train", "leduc", "--out", SPOT], "is a file"),
+        (["train", "limit-small", "--out", "/nowhere/run", "--set", "measure.method=exact"], "measure.method"),
+        (["strategy", "show", "/nowhere/run"], "/nowhere/run"),
+        (["strategy", "show", SPOT], "turn.toml"),
+        (["measure", SPOT], "turn.toml"),
+        (["measure", "nobody"], "no agent, run or strategy file 'nobody'"),
+        (["measure", "uniform"], "name one"),
         (["solve", "leduc", "--storage", "int16", "--variant", "predictive", "--json"], "predictive"),
     ],
 )
@@ -137,8 +148,8 @@ def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("games", "equity", "solve", "measure", "reproduce", "bench"):
-        text = run(command, "--help").stdout
+    for command in ("games", "equity", "solve", "train", "strategy show", "measure", "reproduce", "bench"):
+        text = run(*command.split(), "--help").stdout
         assert f"equipoise {command} " in text[text.index("Example") :]
         assert "--json" in text
 
@@ -164,6 +175,38 @@ def test_solve_saves_what_show_shows(tmp_path: Path) -> None:
         done = run("solve", *wrong)
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
+
+
+def test_train_measure_and_strategy_show(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    changes = ["--set", "solver.seed=7", "--set", "measure.every=10", "--threads", "1"]
+    done = run("train", "leduc", "--out", out, "--iterations", "2000", *changes, "--json")
+    answer = json.loads(done.stdout)
+    assert "information sets" in done.stderr
+    assert (answer["iterations"], answer["stopped"]) == (2000, "iterations")
+    for name in ("recipe.toml", "log.txt", "progress.png", "progress.csv", "progress.json", "strategy.u8"):
+        assert (tmp_path / "run" / name).stat().st_size
+    assert run("train", "leduc", "--out", out).returncode == 2  # not without --resume
+    more = run("train", out, "--out", out, "--resume", "--iterations", "30000", "--threads", "1", "--json")
+    better = json.loads(more.stdout)
+    assert better["exploitability_mbb"] < answer["exploitability_mbb"] < 3000
+    measured = json.loads(run("measure", out, "--json").stdout)
+    assert measured["exploitability_mbb"] == pytest.approx(better["exploitability_mbb"], rel=1e-3)
+    coarse = json.loads(run("measure", f"{out}/strategy.u8", "--game", "leduc", "--json").stdout)
+    assert coarse["exploitability_mbb"] == pytest.approx(better["exploitability_mbb"], abs=20)
+    root = json.loads(run("strategy", "show", out, "--json").stdout)
+    assert root["actions"] == ["check", "bet 2"]
+    assert len(root["hands"]) == 6
+    later = json.loads(run("strategy", "show", out, "--line", "check, check", "--json").stdout)
+    assert len(later["buckets"][0]) == len(later["actions"])
+    board = json.loads(run("strategy", "show", out, "--line", "check, check", "--board", "Ks", "--json").stdout)
+    assert board["hands"]["Kh"]["bucket"] != board["hands"]["Qh"]["bucket"]
+    assert board["hands"]["Kh"]["weight"] == pytest.approx(root["hands"]["Kh"]["strategy"][0], abs=1e-6)
+    for wrong in ("--line=bet 4", "--board=Ks", "--line=bet 2, fold", "--board=K"):
+        refused = run("strategy", "show", out, wrong)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+    assert "bucket" in run("strategy", "show", out, "--line", "check, check").stdout
 
 
 def test_a_no_limit_game_is_solved_with_a_menu(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from equipoise.games.gamedef import write_gamedef
 from equipoise.solve import cost
 from equipoise.solve.looks import Look, regret_of
 from equipoise.solve.recipe import Recipe, load_recipe, read_recipe
+from equipoise.solve.run import train
 from equipoise.solve.run_folder import FORMAT, RunFolder
 from equipoise.strategy.tables import Blocks
 from equipoise.tree.public_tree import DECISION, build_tree
@@ -94,6 +95,17 @@ def test_slices_do_not_matter(tmp_path: Path) -> None:
     assert tables(tmp_path / "parts", 500) == tables(tmp_path / "whole", 500)
     run(tmp_path / "other", 500, recipe=recipe("solver.seed=2"))
     assert tables(tmp_path / "other", 500) != tables(tmp_path / "whole", 500)
+
+
+@pytest.mark.parametrize("changes", [["solver.period=200"], ["solver.method=pcs"]], ids=["external", "pcs"])
+def test_the_real_solvers_can_be_stopped_anywhere(tmp_path: Path, changes: list[str]) -> None:
+    chosen = recipe(*changes)
+    if chosen.solver.method == "pcs":
+        pytest.importorskip("equipoise.solve.public_chance")
+    train(chosen, tmp_path / "whole", iterations=1000, threads=1)
+    for until in (1, 199, 200, 201, 640, 1000):
+        train(chosen, tmp_path / "parts", iterations=until, threads=1, resume=True)
+    assert tables(tmp_path / "parts", 1000) == tables(tmp_path / "whole", 1000)
 
 
 def checkpoints(out: Path) -> list[Path]:
@@ -235,6 +247,9 @@ def test_folders_and_recipes_that_do_not_fit_are_refused(stopped: Path, tmp_path
         run(tmp_path / "new", None, recipe=read_recipe({"game": "leduc"}))
     with pytest.raises(InputError, match="positive"):
         run(tmp_path / "new", None, minutes=-1)
+    for number in (0, float("nan")):
+        with pytest.raises(InputError, match="positive"):
+            run(tmp_path / "new", None, minutes=number)
     assert not (tmp_path / "new").exists()
 
 

@@ -38,10 +38,17 @@ if TYPE_CHECKING:
     from equipoise.measure.abstraction import abstraction_report as abstraction_report
     from equipoise.measure.best_response import Exploitability as Exploitability
     from equipoise.measure.best_response import exploitability as exploitability
+    from equipoise.measure.training import train as train
+    from equipoise.solve.recipe import Recipe as Recipe
+    from equipoise.solve.recipe import load_recipe as load_recipe
+    from equipoise.solve.run import Run as Run
+    from equipoise.solve.show import show_strategy as show_strategy
     from equipoise.solve.solution import Solution as Solution
     from equipoise.solve.solving import solve as solve
     from equipoise.solve.spot import Spot as Spot
     from equipoise.solve.spot import read_spot as read_spot
+    from equipoise.strategy.file import StrategyFile as StrategyFile
+    from equipoise.strategy.file import load_strategy as load_strategy
     from equipoise.tree.infosets import SlotLayout as SlotLayout
     from equipoise.tree.public_tree import PublicTree as PublicTree
     from equipoise.tree.public_tree import build_tree as build_tree
@@ -72,6 +79,13 @@ _HOME = {
     "abstraction_report": "measure.abstraction",
     "Exploitability": "measure.best_response",
     "exploitability": "measure.best_response",
+    "train": "measure.training",
+    "Recipe": "solve.recipe",
+    "load_recipe": "solve.recipe",
+    "Run": "solve.run",
+    "show_strategy": "solve.show",
+    "StrategyFile": "strategy.file",
+    "load_strategy": "strategy.file",
     "Solution": "solve.solution",
     "solve": "solve.solving",
     "Spot": "solve.spot",

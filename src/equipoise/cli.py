@@ -224,10 +224,73 @@ def _the_one(names: list[str], complaint: str) -> str:
     return names[0]
 
 
-@app.command(epilog="Example: equipoise measure always-call --game holdem.limit --sample-flops 20")
+@app.command(epilog="Example: equipoise train leduc --out runs/leduc --minutes 1 --set solver.seed=7")
+def train(
+    recipe: Annotated[str, typer.Argument(help="A built-in recipe, a TOML file, or a run folder.")],
+    out: Annotated[str, typer.Option(metavar="RUN", help="The run's folder.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes of training, in all.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations, in all.")] = None,
+    threads: Annotated[int | None, typer.Option(min=0, help="0: all cores; one is reproducible.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of the recipe.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a blueprint by a recipe; Ctrl-C saves it and stops."""
+    import equipoise
+
+    console = _console()
+    with console.training() as show:
+        run = equipoise.train(
+            recipe,
+            out,
+            resume=resume,
+            minutes=minutes,
+            iterations=iterations,
+            threads=threads,
+            overrides=overrides or (),
+            on_look=show.look,
+            on_stage=show.stage,
+            say=show.say,
+        )
+    if as_json:
+        _print_json(run.as_json())
+    else:
+        console.print_run(run)
+
+
+strategies = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look into solved strategies.")
+app.add_typer(strategies, name="strategy")
+
+
+@strategies.command(
+    "show", epilog='Example: equipoise strategy show runs/demo --line "raise 300, call" --board "Qs Jh 2h"'
+)
+def strategy_show(
+    run: Annotated[str, typer.Argument(help="A run folder or a strategy file.")],
+    line: Annotated[str, typer.Option(help='A line of betting, e.g. "call, check, bet 100".')] = "",
+    board: Annotated[str, typer.Option(help="The board there: by hand instead of by bucket.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show a node of a solved strategy: the preflop grid, or each bucket's frequencies."""
+    import equipoise
+
+    view = equipoise.show_strategy(run, line, board)
+    if as_json:
+        _print_json(view.as_json())
+    else:
+        _console().print_strategy(view)
+
+
+@app.command(
+    epilog="Examples: equipoise measure runs/leduc; equipoise measure always-call --game holdem.limit --sample-flops 20"
+)
 def measure(
-    what: Annotated[str, typer.Argument(help="always-fold, always-call, always-raise or uniform.")],
-    game: Annotated[str, typer.Option(help="A built-in game or an ACPC gamedef file.")] = "",
+    what: Annotated[
+        str, typer.Argument(help="A run folder, a strategy file; always-fold, always-call, always-raise or uniform.")
+    ],
+    game: Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")] = "",
     menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
     method: Annotated[str, typer.Option(help="auto or exact (the best response in the whole game).")] = "auto",
     sample_flops: Annotated[
@@ -241,13 +304,9 @@ def measure(
     as_json: Json = False,
 ) -> None:
     """Measure how exploitable an agent is: what best responses to it win."""
-    from equipoise.agents.agent import NamedAgent
-    from equipoise.games.gamedef import load_game
+    from equipoise.agents.blueprint import load_agent
 
-    agent = NamedAgent(what)
-    if not game:
-        raise InputError(f"{what} plays any game", remedy="name one, e.g. --game holdem.limit")
-    rules = load_game(game)
+    agent, rules, bets = load_agent(what, game, menu)
     import equipoise
 
     console = _console()
@@ -255,7 +314,7 @@ def measure(
         result = equipoise.exploitability(
             rules,
             agent,
-            menu=menu,
+            menu=bets,
             method=method,
             sample_flops=sample_flops,
             seed=seed,

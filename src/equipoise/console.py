@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from equipoise.cards.ranges import Range
     from equipoise.measure.abstraction import AbstractionFiles
     from equipoise.measure.best_response import Exploitability
+    from equipoise.solve.looks import Look
     from equipoise.solve.problem import Problem
+    from equipoise.solve.run import Run
+    from equipoise.solve.show import StrategyView
     from equipoise.solve.solution import NodeView, Solution
     from equipoise.tree.report import GameReport
 
 PATIENCE = 2.0  # seconds before a progress bar appears
+MOST_ROWS = 200  # of a table of buckets
 
 
 def size_text(count: float) -> str:
@@ -180,7 +184,7 @@ def print_node(view: NodeView, *, by_hand: bool) -> None:
                 print(f"{view.hole_text(int(i))}  weight {view.weight[i]:5.3f}  EV {best:9.2f}  equity {share}  {mix}")
 
 
-def _print_grid(view: NodeView) -> None:
+def _print_grid(view: NodeView | StrategyView) -> None:
     """The 13 x 13 grid: for each cell of the range its most frequent action and how often."""
     import numpy as np
     from rich.text import Text
@@ -334,6 +338,98 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
     yield tell
     if last:
         print(file=sys.stderr)
+
+
+class Training:
+    """What a training shows: on a terminal a line that moves, else a line now and then, on standard error."""
+
+    def __init__(self) -> None:
+        self.moving = sys.stderr.isatty()
+        self.last = 0.0
+        self.pause = 1.0
+        self.width = 0
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        self._clear()
+        print(line, file=sys.stderr, flush=True)
+        self.pause = 1.0
+
+    def look(self, look: Look) -> None:
+        """How far the run is."""
+        text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
+        text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
+        if look.exploitability_mbb is not None:
+            text += f"  {look.exploitability_mbb:.2f} mbb/g"
+        if look.seconds_left is not None:
+            text += f"  {_duration(look.seconds_left)} left"
+        self._show(text, self.pause)
+
+    def stage(self, name: str, done: float) -> None:
+        """How far the making of the buckets is."""
+        self._show(f"buckets: {name} {done:.0%}", self.pause)
+
+    def _show(self, text: str, pause: float) -> None:
+        if self.moving:
+            self._clear()
+            print(text, end="", file=sys.stderr, flush=True)
+            self.width = len(text)
+        elif time.monotonic() - self.last >= pause:
+            print(text, file=sys.stderr, flush=True)
+            self.last, self.pause = time.monotonic(), min(2 * self.pause, 60.0)
+
+    def _clear(self) -> None:
+        if self.width:
+            print("\r" + " " * self.width + "\r", end="", file=sys.stderr)
+            self.width = 0
+
+
+@contextmanager
+def training() -> Iterator[Training]:
+    """What shows a training."""
+    show = Training()
+    try:
+        yield show
+    finally:
+        show._clear()
+
+
+def _duration(seconds: float) -> str:
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def print_run(run: Run) -> None:
+    """How a training ended, and what to do with it."""
+    look = run.look
+    print(f"{look.iteration:,} iterations, {look.nodes:,} nodes in {look.seconds:.1f} s of training: {run.stopped}")
+    if look.exploitability_mbb is not None:
+        print(f"exploitability {look.exploitability_mbb:.2f} mbb/g")
+    print(f"saved in {run.folder}; go on with: equipoise train {run.folder} --out {run.folder} --resume")
+    print(f"look into it with: equipoise strategy show {run.folder}")
+
+
+def print_strategy(view: StrategyView) -> None:
+    """A decision of a strategy: the grid, each hand, or each bucket."""
+    where = f"after {view.line}" if view.line else "at the root"
+    board = f"{view.deck.text(view.board, ' ')}  " if view.board else ""
+    print(f"{board}{view.street}, {where}: player {view.player} to act")
+    if view.by_hole:
+        for action, often in zip(view.actions, view.frequency, strict=True):
+            print(f"  {action:<12} {often:8.2%}")
+    if view.has_grid:
+        _print_grid(view)
+    elif view.by_hole:
+        for i in range(len(view.holes)):
+            mix = "  ".join(f"{name} {p:6.1%}" for name, p in zip(view.actions, view.strategy[:, i], strict=True))
+            print(f"{view.hole_text(i)}  bucket {view.bucket[i]:,}  weight {view.weight[i]:5.3f}  {mix}")
+    else:
+        table = _table("how often each bucket takes each action, percent", ["bucket", *view.actions])
+        for bucket, row in enumerate(view.table[:MOST_ROWS]):
+            table.add_row(f"{bucket:,}", *(f"{100 * p:.1f}" for p in row))
+        print_table(table)
+        if len(view.table) > MOST_ROWS:
+            print(f"and {len(view.table) - MOST_ROWS:,} more buckets; --json has all, --board shows hands")
 
 
 @contextmanager

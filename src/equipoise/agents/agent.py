@@ -136,7 +136,9 @@ class NamedAgent:
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise InputError(f"no agent {shown(self.name)}", remedy=f"named agents: {', '.join(NAMES)}")
+            raise InputError(
+                f"no agent, run or strategy file {shown(self.name)}", remedy=f"named agents: {', '.join(NAMES)}"
+            )
 
     def chances(self, tree: PublicTree) -> F64:
         """[node] the probability of the action that leads to a node, 1 where no decision does."""

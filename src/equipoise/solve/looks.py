@@ -26,6 +26,7 @@ class Look:
     regret: float
     visited: float  # share of information sets that have any regret
     exploitability_mbb: float | None = None
+    seconds_left: float | None = None  # until minutes or iterations end the run
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for a line of metrics."""

@@ -60,7 +60,7 @@ class Run:
             "fingerprint": self.recipe.fingerprint,
             "stopped": self.stopped,
             "iterations": look.pop("iteration"),
-            **look,
+            **{key: value for key, value in look.items() if key != "seconds_left"},
             "threads": self.threads,
             **{f"cost_{key}": value for key, value in self.cost.as_json().items()},
         }
@@ -124,7 +124,7 @@ def train(
 def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> StopRecipe:
     stop = recipe.stop
     if minutes is not None or iterations is not None:
-        if (minutes or 1) <= 0 or (iterations or 1) <= 0:
+        if any(given is not None and not given > 0 for given in (minutes, iterations)):
             raise InputError("a run of no minutes or iterations", remedy="give a positive number")
         stop = StopRecipe(minutes=minutes, iterations=iterations, exploitability=recipe.stop.exploitability)
     if stop == StopRecipe():
@@ -225,7 +225,8 @@ class _Training:
                 self.seconds += took
                 count = max(1, min(int(done * self._slice() / max(took, 1e-9)), 4 * done))
             compiled = True  # the first iteration of a process compiles kernels: it is not on the clock
-            if self.seconds - self.last.seconds >= max(self._slice(), self.look_cost / LOOK_SHARE):
+            due = self.seconds - self.last.seconds >= max(self._slice(), self.look_cost / LOOK_SHARE)
+            if due and not self._reason(asked):  # the last look is taken when all is saved
                 self._look(measure=self._measure_due())
             if time.monotonic() - self.saved_at >= 60 * self.recipe.checkpoint.minutes:
                 self._save()
@@ -265,12 +266,20 @@ class _Training:
             chances = probabilities(solver.layout, solver.average)
             found = float(self.measure(Profile(solver.layout, chances), self.buckets))
             self.measured_at = self.seconds
-        look = Look(solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited, found)
+        numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
+        look = Look(*numbers, found, self._left(rates[0]))
         self.folder.add_metrics(look.as_json())
         known = before.exploitability_mbb if found is None else found
         self.last = Look(**{**look.as_json(), "exploitability_mbb": known})
         if self.on_look:
             self.on_look(self.last)
+
+    def _left(self, rate: float) -> float | None:
+        """Seconds until the run ends, at this rate."""
+        ends = [] if self.stop.minutes is None else [60 * self.stop.minutes - self.seconds]
+        if self.stop.iterations is not None and rate > 0:
+            ends.append((self.stop.iterations - self.solver.iteration) / rate)
+        return max(0.0, min(ends)) if ends else None
 
     def _save(self) -> None:
         if self.saved != self.solver.iteration:

@@ -1,0 +1,101 @@
+"""Training with a look at exploitability: a run of `solve/run.py` that is measured, and drawn when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from equipoise._errors import InputError
+from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.build import Tell
+from equipoise.agents.agent import NamedAgent
+from equipoise.agents.blueprint import profile_agent
+from equipoise.measure.best_response import Measurement, exploitability
+from equipoise.measure.report import write_report
+from equipoise.solve import run as runs
+from equipoise.solve.engine import all_cores
+from equipoise.solve.recipe import Recipe, load_recipe
+from equipoise.solve.run_folder import RunFolder
+from equipoise.strategy.profile import Profile
+from equipoise.tree.public_tree import build_tree
+
+PROGRESS = "progress"  # the stem of a run's picture and its numbers
+
+
+def train(
+    recipe: Recipe | str | Path,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    minutes: float | None = None,
+    iterations: int | None = None,
+    threads: int | None = None,
+    overrides: Sequence[str] = (),
+    on_look: runs.OnLook | None = None,
+    on_stage: Tell | None = None,
+    say: Callable[[str], None] | None = None,
+) -> runs.Run:
+    """Train by a recipe (a value, a built-in name or a TOML file) into a folder; go on there with `resume`.
+
+    `overrides` are texts such as `solver.seed=7`. `minutes` and `iterations` are totals of the run, and take the place
+    of the recipe's; `threads` of 0 are all cores. `on_look` is told how far it is about every second, `on_stage` how
+    far the making of buckets is, `say` what is worth reading. Ctrl-C saves the run and stops it.
+    """
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe, overrides)
+    elif overrides:
+        raise InputError("overrides of a recipe that is read already", remedy="give them to load_recipe")
+    run = runs.train(
+        recipe, out, resume=resume, minutes=minutes, iterations=iterations, threads=threads, on_look=on_look,
+        on_stage=on_stage, say=say, measure=measure_of(recipe, threads or 0),
+    )  # fmt: skip
+    draw_progress(run)
+    return run
+
+
+def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
+    """What measures a run of a recipe; refused where it would take longer than the run."""
+    if recipe.measure.method == "none":
+        return None
+    rules, menu = recipe.rules, recipe.menu
+    try:
+        large = Measurement(rules, NamedAgent("uniform"), build_tree(rules, menu), threads or all_cores()).is_large
+    except InputError:
+        large = True
+    if large and rules.rounds > 1:
+        raise InputError(
+            f"measure.method: an exact measurement of {rules.name} takes longer than a run can wait",
+            remedy='set measure.method = "none" and use equipoise measure afterwards',
+        )
+
+    def measure(profile: Profile, buckets: BucketMap) -> float:
+        agent = profile_agent("average", profile, buckets)
+        return exploitability(rules, agent, menu=menu, threads=threads).exploitability
+
+    return measure
+
+
+def draw_progress(run: runs.Run) -> None:
+    """Write a run's looks as CSV and JSON, and draw regret and exploitability against time."""
+    rows = RunFolder(run.folder).read_metrics()
+    try:
+        write_report(run.folder / PROGRESS, run.as_json(), rows, _draw)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror}", where=str(run.folder), remedy="make room") from None
+
+
+def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
+    drawn = [row for row in rows if row["regret"] > 0]
+    axes.plot([row["seconds"] for row in drawn], [row["regret"] for row in drawn], color="tab:gray")
+    axes.set_xlabel("seconds of training")
+    axes.set_ylabel("average positive regret", color="tab:gray")
+    measured = [row for row in rows if row.get("exploitability_mbb")]
+    if drawn:
+        axes.set_yscale("log")
+    if measured:
+        right = axes.twinx()
+        seconds, values = ([row[key] for row in measured] for key in ("seconds", "exploitability_mbb"))
+        right.plot(seconds, values, "o-", color="tab:blue")
+        right.set_yscale("log")
+        right.set_ylabel("exploitability, mbb/g", color="tab:blue")
