@@ -199,10 +199,10 @@ def test_train_measure_and_strategy_show(tmp_path: Path) -> None:
     assert len(root["hands"]) == 6
     later = json.loads(run("strategy", "show", out, "--line", "check, check", "--json").stdout)
     assert len(later["buckets"][0]) == len(later["actions"])
-    board = json.loads(run("strategy", "show", out, "--line", "check, check", "--board", "Ks", "--json").stdout)
-    assert board["hands"]["Kh"]["bucket"] != board["hands"]["Qh"]["bucket"]
-    assert board["hands"]["Kh"]["weight"] == pytest.approx(root["hands"]["Kh"]["strategy"][0], abs=1e-6)
-    for wrong in ("--line=bet 4", "--board=Ks", "--line=bet 2, fold", "--board=K"):
+    board = json.loads(run("strategy", "show", out, "--line", "check, check", "--board", "4c", "--json").stdout)
+    assert board["hands"]["4d"]["bucket"] != board["hands"]["3d"]["bucket"]
+    assert board["hands"]["4d"]["weight"] == pytest.approx(root["hands"]["4d"]["strategy"][0], abs=1e-6)
+    for wrong in ("--line=bet 4", "--board=4c", "--line=bet 2, fold", "--board=K"):
         refused = run("strategy", "show", out, wrong)
         assert refused.returncode == 2
         assert refused.stderr.count("\n") == 1
