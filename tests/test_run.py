@@ -319,12 +319,9 @@ def test_the_average_positive_regret_is_what_it_says() -> None:
     solver.regret[:200] = 0
     total, visited = 0.0, 0
     for node in np.flatnonzero(tree.kind == DECISION).tolist():
-        start = int(solver.layout.offset[node])
-        for _ in range(solver.layout.buckets[tree.street[node]]):
-            values = solver.regret[start : start + int(tree.num_children[node])]
+        for values in solver.layout.at(solver.regret, node):
             total += float(np.maximum(values, 0).sum())
             visited += bool((values != 0).any())
-            start += int(tree.num_children[node])
     found, share = regret_of(solver, Blocks.of(solver.layout))
     assert found == pytest.approx(total / visited / 7, rel=1e-5)
     assert share == visited / solver.layout.infosets < 1

@@ -29,7 +29,7 @@ from standin import run
 
 
 def one_infoset(actions: int) -> Blocks:
-    return Blocks(np.zeros(1, np.int64), np.ones(1, np.int64), np.array([actions]))
+    return Blocks(np.ones(1, np.int64), np.array([0, 1]), np.array([actions]))
 
 
 @given(st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1.0)), min_size=1, max_size=20))
@@ -76,9 +76,7 @@ def test_a_run_is_read_as_the_average_of_its_last_checkpoint(trained: Path) -> N
     coarse = load_strategy(trained / "strategy.u8")
     layout = strategy.plan.layout
     for node in np.flatnonzero(strategy.tree.kind == DECISION).tolist():
-        actions, buckets = int(strategy.tree.num_children[node]), layout.buckets[strategy.tree.street[node]]
-        first = int(layout.offset[node])
-        average = arrays["average"][first : first + actions * buckets].reshape(buckets, actions).astype(np.float64)
+        average = layout.at(arrays["average"], node).astype(np.float64)
         exact = average / average.sum(axis=1, keepdims=True)
         assert strategy.at(node) == pytest.approx(exact, abs=1e-6)
         assert coarse.at(node) == pytest.approx(exact, abs=1 / 255)

@@ -45,14 +45,14 @@ def positive_regret(blocks: Blocks, regret: F32) -> tuple[float, int]:
     """The sum of positive regrets, and how many information sets have one that is not zero. IN: float32[slot]."""
     total = 0.0
     visited = 0
-    for block in range(blocks.first.size):
-        first, actions = blocks.first[block], blocks.actions[block]
-        for bucket in range(blocks.buckets[block]):
-            row = first + bucket * actions
-            some = False
-            for action in range(actions):
-                value = regret[row + action]
-                some |= value != 0
-                total += max(value, 0.0)
-            visited += some
+    at = 0
+    for group in range(blocks.buckets.size):
+        for _ in range(blocks.buckets[group]):
+            for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
+                some = False
+                for value in regret[at : at + actions]:
+                    some |= value != 0
+                    total += max(value, 0.0)
+                visited += some
+                at += actions
     return total, visited

@@ -145,10 +145,8 @@ class StrategyFile:
         tree, layout = self.tree, self.plan.layout
         if not 0 <= node < len(tree) or tree.kind[node] != DECISION:
             raise InputError(f"node {node} is no decision", remedy="name one where a player acts")
-        first, actions = int(layout.offset[node]), int(tree.num_children[node])
-        count = layout.buckets[tree.street[node]]
-        part = self.stored[first : first + count * actions].reshape(count, actions)
-        return part if self.kind == FLOAT32 else from_bytes(part)
+        part: F32 = layout.at(self.stored, node)
+        return part if self.kind == FLOAT32 else from_bytes(part)  # type: ignore[arg-type]
 
     def require(self, rules: GameRules) -> None:
         """Refuse to be used for another game."""

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._jit import F32, F64, I64, U8, kernel
+from equipoise._jit import F32, F64, I64, U8, inlined, kernel
+from equipoise.games.rules import PLAYERS
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, MOST_ACTIONS
 
@@ -19,18 +20,24 @@ UNITS = 255
 
 
 class Blocks(NamedTuple):
-    """The decision nodes of a layout, as kernels read them."""
+    """The information sets of a table in the order of its slots: a group of decisions, again for each bucket."""
 
-    first: I64  # [decision] its first slot
-    buckets: I64
-    actions: I64
+    buckets: I64  # [group] a street's and player's
+    first: I64  # [group + 1] its decisions
+    actions: I64  # [decision]
 
     @classmethod
     def of(cls, layout: SlotLayout) -> Blocks:
         tree = layout.tree
         nodes = np.flatnonzero(tree.kind == DECISION)
-        per_street = np.array(layout.buckets, np.int64)
-        return cls(layout.offset[nodes], per_street[tree.street[nodes]], tree.num_children[nodes].astype(np.int64))
+        nodes = nodes[np.argsort(layout.offset[nodes])]
+        group = tree.street[nodes].astype(np.int64) * PLAYERS + tree.player[nodes]
+        groups = len(layout.buckets) * PLAYERS
+        return cls(
+            np.repeat(np.array(layout.buckets, np.int64), PLAYERS),
+            np.searchsorted(group, np.arange(groups + 1)),
+            tree.num_children[nodes].astype(np.int64),
+        )
 
 
 def probabilities(layout: SlotLayout, average: F32, out: F32 | None = None) -> F32:
@@ -55,41 +62,53 @@ def from_bytes(levels: U8) -> F32:
 @kernel
 def normalise(blocks: Blocks, average: F32, chances: F32) -> None:
     """IN: float32[slot]; OUT: float32[slot], may be the same."""
-    for block in range(blocks.first.size):
-        first, actions = blocks.first[block], blocks.actions[block]
-        for bucket in range(blocks.buckets[block]):
-            at = first + bucket * actions
-            total = 0.0
-            for action in range(actions):
-                total += max(np.float64(average[at + action]), 0.0)
-            for action in range(actions):
-                if total > 0.0:
-                    chances[at + action] = max(np.float64(average[at + action]), 0.0) / total
-                else:
-                    chances[at + action] = 1.0 / np.float64(actions)
+    at = 0
+    for group in range(blocks.buckets.size):
+        for _ in range(blocks.buckets[group]):
+            for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
+                _normalise_one(average[at : at + actions], chances[at : at + actions])
+                at += actions
+
+
+@inlined
+def _normalise_one(average: F32, chances: F32) -> None:
+    total = 0.0
+    for action in range(average.size):
+        total += max(np.float64(average[action]), 0.0)
+    for action in range(average.size):
+        if total > 0.0:
+            chances[action] = max(np.float64(average[action]), 0.0) / total
+        else:
+            chances[action] = 1.0 / np.float64(average.size)
 
 
 @kernel
 def quantise(blocks: Blocks, chances: F32, lost: F64, levels: U8) -> None:
     """IN: float32[slot]; scratch: float64[action]; OUT: uint8[slot]."""
-    for block in range(blocks.first.size):
-        first, actions = blocks.first[block], blocks.actions[block]
-        for bucket in range(blocks.buckets[block]):
-            at = first + bucket * actions
-            total = 0.0
-            for action in range(actions):
-                total += np.float64(chances[at + action])
-            missing = UNITS
-            for action in range(actions):
-                exact = UNITS * (np.float64(chances[at + action]) / total)
-                whole = int(exact)
-                levels[at + action] = whole
-                lost[action] = exact - whole if chances[at + action] > 0 else -1.0
-                missing -= whole
-            for _ in range(missing):
-                most = 0
-                for action in range(1, actions):
-                    if lost[action] > lost[most]:
-                        most = action
-                levels[at + most] += np.uint8(1)
-                lost[most] -= 1.0
+    at = 0
+    for group in range(blocks.buckets.size):
+        for _ in range(blocks.buckets[group]):
+            for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
+                _quantise_one(chances[at : at + actions], lost, levels[at : at + actions])
+                at += actions
+
+
+@inlined
+def _quantise_one(chances: F32, lost: F64, levels: U8) -> None:
+    total = 0.0
+    for action in range(chances.size):
+        total += np.float64(chances[action])
+    missing = UNITS
+    for action in range(chances.size):
+        exact = UNITS * (np.float64(chances[action]) / total)
+        whole = int(exact)
+        levels[action] = whole
+        lost[action] = exact - whole if chances[action] > 0 else -1.0
+        missing -= whole
+    for _ in range(missing):
+        most = 0
+        for action in range(1, chances.size):
+            if lost[action] > lost[most]:
+                most = action
+        levels[most] += np.uint8(1)
+        lost[most] -= 1.0
