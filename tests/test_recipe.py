@@ -37,6 +37,8 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\n[solver]\nmethod = "cfr-br"', "not yet"),
         ('game = "leduc"\n[solver]\nmethod = "deep"', "not yet"),
         ('game = "leduc"\n[solver]\nschedule = "sometimes"', "no schedule 'sometimes'"),
+        ('game = "leduc"\n[solver]\nschedule = "predictive"', "does not sample"),
+        ('game = "leduc"\n[solver]\nschedule = "cfr+"\nprune = 100', "prune needs negative regrets"),
         ('game = "leduc"\n[solver]\nseed = -1', "solver.seed"),
         ('game = "leduc"\n[solver]\nseed = "7"', "solver.seed"),
         ('game = "leduc"\n[solver]\nseed = true', "solver.seed"),

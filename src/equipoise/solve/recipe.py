@@ -66,6 +66,10 @@ class SolverRecipe(_Checked):
             raise ValueError(f"no method {shown(self.method)}: there are {', '.join((*METHODS, *ELSEWHERE))}")
         if self.schedule is not None and self.schedule not in SCHEDULES:
             raise ValueError(f"no schedule {shown(self.schedule)}: there are {', '.join(SCHEDULES)}")
+        if self.schedule == "predictive":
+            raise ValueError("schedule predictive does not sample: use linear, discounted, cfr+ or cfr")
+        if self.prune is not None and self.schedule == "cfr+":
+            raise ValueError("prune needs negative regrets: use another schedule than cfr+")
         foreign = ("period", "prune") if self.method == "pcs" else ("boards", "cycle")
         for key in foreign:
             if getattr(self, key) is not None:
