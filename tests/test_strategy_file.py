@@ -157,13 +157,9 @@ def test_a_uniform_file_is_as_exploitable_as_the_uniform_agent(tmp_path: Path) -
     rules = load_game("leduc")
     recipe = read_recipe({"game": "leduc", "cards": COARSE})
     plan = Plan(rules, None, recipe.cards)
-    chances = np.concatenate(
-        [
-            np.full(int(n) * plan.layout.buckets[s], 1 / n, np.float32)
-            for k, n, s in zip(plan.tree.kind, plan.tree.num_children, plan.tree.street, strict=True)
-            if k == DECISION
-        ]
-    )
+    chances = np.zeros(plan.layout.slots, np.float32)
+    for node in np.flatnonzero(plan.tree.kind == DECISION).tolist():
+        plan.layout.at(chances, node)[:] = 1 / int(plan.tree.num_children[node])
     wanted = exploitability(rules, NamedAgent("uniform"), threads=1).exploitability
     for kind, near in zip(KINDS, (1e-3, 10.0), strict=True):
         save_strategy(tmp_path / kind, plan, chances, kind, {})
