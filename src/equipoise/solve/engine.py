@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -123,29 +124,9 @@ class Engine:
 
     def workspace(self) -> Workspace:
         """Memory for one thread."""
-        boards, rounds = self.cards.arrays, self.tree.rules.rounds
-        most = [padded(int(boards.counts[boards.street == s].max(initial=0))) for s in range(rounds)]
-        reach = np.array([rows * size for rows, size in zip(self.program.reach_rows, most, strict=True)], np.int64)
-        value = np.array([rows * size for rows, size in zip(self.program.value_rows, most, strict=True)], np.int64)
-        widest = max(most)
-        return Workspace(
-            reach=aligned_zeros(int(reach.sum()), self.precision),
-            value=aligned_zeros(int(value.sum()) + widest, self.precision),  # and a row to spare
-            reach_base=np.cumsum(reach) - reach,
-            value_base=np.cumsum(value) - value,
-            lanes_in=aligned_zeros((widest + 1) * LANES, self.precision),
-            lanes_out=aligned_zeros(widest * LANES, self.precision),
-            lanes_met=aligned_zeros(widest * LANES, self.precision),
-            run=aligned_zeros(DECK * LANES, self.precision),
-            run_share=aligned_zeros(LANES, self.precision),
-            reach_at=np.zeros(LANES, np.int64),
-            value_at=np.zeros(LANES, np.int64),
-            factor=aligned_zeros(LANES, self.precision),
-            spare=aligned_zeros(widest, self.precision),
-            decoded=aligned_zeros(widest * int(self.program.arrays.num_children.max()), self.precision),
-            board=np.zeros(rounds, np.int32),
-            cursor=np.zeros(rounds, np.int32),
-        )
+        boards = self.cards.arrays
+        most = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.tree.rules.rounds)]
+        return make_workspace(self.program, most, self.precision)
 
     @cached_property
     def workspaces(self) -> list[Workspace]:
@@ -274,6 +255,32 @@ class Engine:
     def meetings(self) -> float:
         """How many pairs of holes meet, by weight: what values at the root are divided by."""
         return self.cards.meetings(0)
+
+
+def make_workspace(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> Workspace:
+    """Memory for one thread, for lists of at most so many holes on each street."""
+    most, rounds = [padded(count) for count in holes], len(holes)
+    reach = np.array([rows * size for rows, size in zip(program.reach_rows, most, strict=True)], np.int64)
+    value = np.array([rows * size for rows, size in zip(program.value_rows, most, strict=True)], np.int64)
+    widest = max(most)
+    return Workspace(
+        reach=aligned_zeros(int(reach.sum()), precision),
+        value=aligned_zeros(int(value.sum()) + widest, precision),  # and a row to spare
+        reach_base=np.cumsum(reach) - reach,
+        value_base=np.cumsum(value) - value,
+        lanes_in=aligned_zeros((widest + 1) * LANES, precision),
+        lanes_out=aligned_zeros(widest * LANES, precision),
+        lanes_met=aligned_zeros(widest * LANES, precision),
+        run=aligned_zeros(DECK * LANES, precision),
+        run_share=aligned_zeros(LANES, precision),
+        reach_at=np.zeros(LANES, np.int64),
+        value_at=np.zeros(LANES, np.int64),
+        factor=aligned_zeros(LANES, precision),
+        spare=aligned_zeros(widest, precision),
+        decoded=aligned_zeros(widest * int(program.arrays.num_children.max()), precision),
+        board=np.zeros(rounds, np.int32),
+        cursor=np.zeros(rounds, np.int32),
+    )
 
 
 def look(walker: int, mode: int) -> Step:

@@ -168,7 +168,7 @@ class _Dealing:
         lists = [every[weights > 0] for weights in self.weights]
         cards = hole_card_table(self.rules.deck, self.rules.hole_cards)
         second = 1 if self.rules.hole_cards == 2 else 0
-        parents = _Lists(
+        parents = HoleLists(
             first=np.array([[0, len(lists[0])]], np.int64),
             counts=np.array([[len(lists[0]), len(lists[1])]], np.int32),
             hole=np.concatenate(lists),
@@ -206,9 +206,9 @@ class _Dealing:
         self.street_first.append(len(self.cards))
         parts = {name: self.parts[name][-1] for name in ("first", "counts", "hole", "card1", "card2")}
         parts["first"] = parts["first"] - parts["first"][0, 0]
-        self._add_street(street, _Lists(**parts), np.concatenate(new), np.concatenate(parent) - np.int32(first))
+        self._add_street(street, HoleLists(**parts), np.concatenate(new), np.concatenate(parent) - np.int32(first))
 
-    def _add_street(self, street: int, before: _Lists, new: U8, parent: I32) -> None:
+    def _add_street(self, street: int, before: HoleLists, new: U8, parent: I32) -> None:
         """The lists of all boards of a street, from those of the street before and the cards dealt."""
         rules, boards = self.rules, len(parent)
         last = street == rules.rounds - 1
@@ -217,7 +217,9 @@ class _Dealing:
         ends = np.cumsum(count.ravel()).reshape(boards, PLAYERS)
         first = ends - count
         total = int(ends[-1, -1])
-        lists = _Lists(first, count, np.empty(total, np.uint16), np.empty(total, np.uint8), np.empty(total, np.uint8))
+        lists = HoleLists(
+            first, count, np.empty(total, np.uint16), np.empty(total, np.uint8), np.empty(total, np.uint8)
+        )
         from_place = np.empty(total, np.uint16)
         ranks = np.zeros(total, np.uint16)
         on_board = np.array([self.cards[self.street_first[street] + i] for i in range(boards)], np.uint8)
@@ -249,7 +251,7 @@ class _Dealing:
         self.places += total
         self.group_rows += used
 
-    def _orbits(self, street: int, lists: _Lists) -> tuple[U8, U16]:
+    def _orbits(self, street: int, lists: HoleLists) -> tuple[U8, U16]:
         """Which places the renamings of each board turn into each other; of no use on the last street."""
         boards = len(lists.first)
         symmetric = np.zeros(boards, np.uint8)
@@ -273,7 +275,7 @@ class _Dealing:
         return PublicCards(self.rules, self.root_street, self.weights, self.cards, tuple(self.street_first), arrays)
 
 
-class _Lists(NamedTuple):
+class HoleLists(NamedTuple):
     """Lists of live holes of the boards of one street."""
 
     first: I64  # [board, player]
@@ -292,7 +294,7 @@ def _blocked(card1: np.uint8, card2: np.uint8, new: U8) -> bool:
 
 
 @kernel
-def count_live(before: _Lists, new: U8, parent: I32, count: I32) -> None:
+def count_live(before: HoleLists, new: U8, parent: I32, count: I32) -> None:
     """IN: lists of the street before, uint8[board, dealt card], int32[board]; OUT: int32[board, player]."""
     for board in range(count.shape[0]):
         for player in range(count.shape[1]):
@@ -303,13 +305,13 @@ def count_live(before: _Lists, new: U8, parent: I32, count: I32) -> None:
 
 @kernel
 def deal_lists(
-    before: _Lists,
+    before: HoleLists,
     new: U8,
     parent: I32,
     on_board: U8,
     last: bool,
     tables: RankTables,
-    lists: _Lists,
+    lists: HoleLists,
     from_place: U16,
     ranks: U16,
     scratch: U16,
@@ -357,7 +359,7 @@ def deal_lists(
 
 
 @kernel
-def find_same(lists: _Lists, same: U16, place_of: U16) -> None:
+def find_same(lists: HoleLists, same: U16, place_of: U16) -> None:
     """Where the opponent's list has the same hole. Scratch: uint16[hole], zero; OUT: uint16[place]."""
     for board in range(lists.first.shape[0]):
         for player in range(2):
@@ -373,7 +375,7 @@ def find_same(lists: _Lists, same: U16, place_of: U16) -> None:
 
 
 @kernel
-def cut_groups(lists: _Lists, ranks: U16, groups: U16, num_groups: I32, group_first: I64) -> int:
+def cut_groups(lists: HoleLists, ranks: U16, groups: U16, num_groups: I32, group_first: I64) -> int:
     """Cut both players' sorted lists at every strength. OUT: uint16[row, player], int32[board], int64[board]."""
     row = 0
     for board in range(lists.first.shape[0]):

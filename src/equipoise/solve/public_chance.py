@@ -1,0 +1,482 @@
+"""Public chance sampling over bucketed tables (Johanson and others 2012), several boards an iteration (Jackson 2013).
+
+An iteration samples full boards. On each, the opponent's reach of all holes goes down the betting tree, card by card;
+terminals are worked out for all holes at once; values come up, card by card, by the walker's strategy. At the walker's
+decisions, values of actions are summed over the holes of a bucket: what the bucket regrets is linear in them, so that
+this is what aggregating at terminals and street transitions gives, for perfect and imperfect recall alike. Regrets are
+updated once, after all boards: all see the same strategies.
+
+Holes that the full board blocks are left out on every street. Given two holes, all boards that block neither are
+equally likely, so the expected increments are the exact regrets x one constant; and all actions see the same holes.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise._arrays import Float, Int, aligned_zeros
+from equipoise._errors import InputError
+from equipoise._jit import F32, I64, U16, U32, inlined, kernel, view
+from equipoise.abstraction.buckets import BucketMap, card_fingerprint
+from equipoise.games.rules import PLAYERS
+from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
+from equipoise.solve.engine import EMPTY, look, make_workspace
+from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
+from equipoise.solve.program import CACHE_BYTES, Program, compile_tree
+from equipoise.solve.schedule import schedule
+from equipoise.solve.terminals import evaluate_terminals
+from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.public_tree import DECISION, PublicTree
+
+_ROOT = -1
+_ANY = np.float32(-np.inf)
+
+
+class BucketedTables(NamedTuple):
+    """The tables of a run, and what is added to them. Sums over holes are times the board's weight, by its reach."""
+
+    offset: I64  # [place] where a decision's block [bucket, action] starts
+    regret: F32
+    increment: F32  # where regrets are added: the same array as `regret` where an iteration has one board
+    average: F32
+    gain: Float  # what new regrets are multiplied by
+    floor: Float  # regrets are not let below this
+    average_gain: Float  # what reach x strategy is multiplied by
+
+
+class Scratch(NamedTuple):
+    """Memory of one thread for one decision."""
+
+    chance: F32  # [action, present bucket] flat
+    total: F32  # [action, present bucket] flat
+    mean: F32  # [present bucket]
+
+
+class PublicChance:
+    """A solver (`solver.py`) by public chance sampling.
+
+    `boards` are sampled an iteration, in cycles or independently: see `board_samples.py`. A schedule's discounts that
+    are the same for all entries are never carried out: what is added later counts more instead, so that an iteration
+    touches only buckets that are present on its board. ("discounted" and "practical" do take a pass over the regrets.)
+    Threads share the betting of the last street, each its own part of the tables: results do not depend on how many.
+    """
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        buckets: BucketMap,
+        *,
+        boards: int = 1,
+        cycle: bool = True,
+        schedule: str = "cfr+",
+        seed: int = 1,
+        threads: int = 1,
+    ) -> None:
+        _check(tree, buckets, boards, schedule)
+        self.tree, self.buckets, self.boards, self.variant = tree, buckets, boards, schedule
+        self.layout = SlotLayout(tree, buckets.buckets)
+        self.regret = np.zeros(self.layout.slots, np.float32)
+        self.average = np.zeros(self.layout.slots, np.float32)
+        self.iteration = self.nodes = self.visited = 0
+        self.source = BoardSource(tree.rules, seed, cycle)
+        self.threads = threads
+        self._gains = [1.0, 1.0]  # of regrets and of the average
+        self._increment = self.regret if boards == 1 else np.zeros(self.layout.slots, np.float32)
+        self._space = BoardSpace(buckets, boards)
+        holes = [self._space.holes] * tree.rules.rounds
+        self._program = compile_tree(tree, cache_rows=CACHE_BYTES // (4 * self._space.holes))
+        present = max(min(self._space.holes, count) for count in buckets.buckets)
+        slots = int(tree.num_children.max()) * present
+        self._scratch = [
+            Scratch(
+                aligned_zeros(slots, np.float32), aligned_zeros(slots, np.float32), aligned_zeros(present, np.float32)
+            )
+            for _ in range(threads)
+        ]
+        self._workspaces = [make_workspace(self._program, holes) for _ in range(threads)]
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations."""
+        for _ in range(iterations):
+            self._space.lay(*self.source.boards(self.visited, self.boards))
+            tables = self._discounted()
+            for walker in range(PLAYERS):
+                self._walk(walker, tables)
+            self.visited += self.boards
+            self.iteration += 1
+            self.nodes += PLAYERS * self.boards * len(self.tree)
+
+    def _discounted(self) -> BucketedTables:
+        """Do a schedule's discounts of the next iteration, in the tables or in what is added to them."""
+        weights = schedule(self.variant)(self.iteration + 1)
+        if weights.positive == weights.negative:
+            self._gains[0] = self._gain(self._gains[0], weights.positive, self.regret)
+        elif self.variant != "cfr+":
+            discount(self.regret, np.float32(weights.positive), np.float32(weights.negative))
+        self._gains[1] = self._gain(self._gains[1], weights.average, self.average)
+        floor = np.float32(0) if self.variant == "cfr+" else _ANY
+        return BucketedTables(
+            self._offset, self.regret, self._increment, self.average,
+            np.float32(self._gains[0]), floor if self.boards == 1 else _ANY, np.float32(self._gains[1]),
+        )  # fmt: skip
+
+    def _gain(self, gain: float, keep: float, table: F32) -> float:
+        if keep:
+            return gain / keep
+        if self.iteration:
+            table[:] = 0
+        return 1.0
+
+    def _walk(self, walker: int, tables: BucketedTables) -> None:
+        """All boards of an iteration for one walker, and the update of its regrets."""
+        plan, samples = self._plans[walker], self._space.samples
+        if self.threads == 1:
+            walk_sampled(plan, samples, tables, self._scratch[0], self._workspaces[0])
+        else:
+            for board in range(self.boards):
+                walk_down(board, plan, samples, tables, self._scratch[0], self._workspaces[0])
+                self._walk_last(board, plan, tables)
+                walk_up(board, plan, samples, tables, self._scratch[0], self._workspaces[0])
+        if self.boards > 1:
+            floor = np.float32(0) if self.variant == "cfr+" else _ANY
+            add_increments(self._program.arrays, walker, self._lengths, floor, tables)
+
+    def _walk_last(self, board: int, plan: Plan, tables: BucketedTables) -> None:
+        """The last street of a board in threads, which write rows and parts of tables of their own."""
+        groups = plan.program.street_groups
+        waiting = iter(range(int(groups[-2]), int(groups[-1])))
+
+        def work(thread: int) -> None:
+            above, mine = self._workspaces[0], self._workspaces[thread]
+            for group in waiting:
+                walk_groups(
+                    group, group + 1, board, plan, self._space.samples, tables, self._scratch[thread], above, mine
+                )
+
+        list(self._pool.map(work, range(self.threads)))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    @cached_property
+    def _offset(self) -> I64:
+        return self.layout.offset[self._program.arrays.node]
+
+    @cached_property
+    def _lengths(self) -> I64:
+        """[place] how long a decision's block is."""
+        node = self._program.arrays.node
+        per_street = np.array(self.layout.buckets, np.int64)
+        return self.tree.num_children[node] * per_street[self.tree.street[node]]
+
+    @cached_property
+    def _plans(self) -> list[Plan]:
+        """What the terminals of each walker read: no tables, no runouts before the last street."""
+        nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
+        tables = Tables(nowhere, EMPTY, EMPTY, EMPTY, nowhere, EMPTY.reshape(0, 2), nothing, np.zeros((PLAYERS, 0)))
+        runouts = Runouts(nowhere, np.zeros(0, np.int16), nothing)
+        return [
+            Plan(
+                program=self._program.arrays,
+                boards=self._space.boards,
+                runouts=runouts,
+                tables=tables,
+                step=look(walker, EVALUATE),
+                weights=nothing,
+                two_cards=self.tree.rules.hole_cards == 2,
+                root_reach=EMPTY,
+                root_value=EMPTY,
+            )
+            for walker in range(PLAYERS)
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """Where the sequence of boards stands, and what the next increments count."""
+        identity = [self.source.seed, int(self.source.cycle), self.boards, self.visited]
+        return {"sampling": np.array(identity, np.int64), "gains": np.array(self._gains)}
+
+    def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
+        """Take up a run whose tables have been put back."""
+        seed, cycle, boards, visited = (int(number) for number in state["sampling"])
+        mine = self.source.seed, int(self.source.cycle), self.boards
+        if (seed, cycle, boards) != mine:
+            was = f"seed {seed}, cycle {bool(cycle)}, {boards} boards"
+            raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
+        self.iteration, self.nodes, self.visited = iteration, nodes, visited
+        self._gains = [float(gain) for gain in state["gains"]]
+
+
+def _check(tree: PublicTree, buckets: BucketMap, boards: int, variant: str) -> None:
+    schedule(variant)
+    if variant == "predictive":
+        raise InputError("the predictive variant does not sample", remedy="use another, e.g. cfr+")
+    if boards < 1:
+        raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
+    if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):
+        raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
+    if tree.street[0] != 0 or tree.rules.hole_cards > 2:
+        raise InputError(
+            "a tree that public chance sampling cannot walk", remedy="use a whole game of one or two holes"
+        )
+
+
+# --- one decision --------------------------------------------------------------------------------------------------
+
+
+@inlined
+def match_regrets(block: F32, present: U32, actions: Int, chance: F32) -> None:
+    """Regret matching for present buckets. IN: float[bucket, action] flat; OUT: float[action, present bucket]."""
+    zero, one = np.float32(0), np.float32(1)
+    for k in range(present.size):
+        at = np.int64(present[k]) * actions
+        total = zero
+        for action in range(actions):
+            total += max(block[at + action], zero)
+        played = total > zero
+        scale = one / total if played else one / np.float32(actions)
+        for action in range(actions):
+            chance[action, k] = scale * max(block[at + action], zero) if played else scale
+
+
+@inlined
+def sum_by_bucket(row: F32, number: U16, total: F32) -> None:
+    """IN: float[hole], uint16[hole]; OUT: float[present bucket]."""
+    for k in range(total.size):
+        total[k] = 0
+    # Four stretches in turn: neighbours in strength share buckets, and each sum would wait for the one before.
+    part = row.size // 4
+    for h in range(part):
+        total[number[h]] += row[h]
+        total[number[part + h]] += row[part + h]
+        total[number[2 * part + h]] += row[2 * part + h]
+        total[number[3 * part + h]] += row[3 * part + h]
+    for h in range(4 * part, row.size):
+        total[number[h]] += row[h]
+
+
+@inlined
+def pass_reach(reach: F32, number: U16, chance: F32, below: F32) -> None:
+    """IN: float[hole], uint16[hole], float[action, present bucket]; OUT: float[action, hole]."""
+    for action in range(chance.shape[0]):
+        out, mine = below[action], chance[action]
+        for h in range(reach.size):
+            out[h] = reach[h] * mine[number[h]]
+
+
+@inlined
+def mean_value(values: F32, number: U16, chance: F32, value: F32) -> None:
+    """What the walker's strategy is worth. IN: float[action, hole], as above; OUT: float[hole]."""
+    first, mine = values[0], chance[0]
+    for h in range(value.size):
+        value[h] = first[h] * mine[number[h]]
+    for action in range(1, chance.shape[0]):
+        row, mine = values[action], chance[action]
+        for h in range(value.size):
+            value[h] += row[h] * mine[number[h]]
+
+
+@inlined
+def add_regrets(present: U32, chance: F32, total: F32, gain: Float, floor: Float, mean: F32, block: F32) -> None:
+    """IN: uint32[k], float[action, k] strategy, float[action, k] values; scratch: float[k]; IN OUT: float flat."""
+    actions = chance.shape[0]
+    for k in range(present.size):
+        mean[k] = 0
+    for action in range(actions):
+        for k in range(present.size):
+            mean[k] += chance[action, k] * total[action, k]
+    for k in range(present.size):
+        at = np.int64(present[k]) * actions
+        for action in range(actions):
+            block[at + action] = max(block[at + action] + gain * (total[action, k] - mean[k]), floor)
+
+
+@inlined
+def add_average(present: U32, chance: F32, total: F32, gain: Float, block: F32) -> None:
+    """IN: uint32[k], float[action, k] strategy, float[k] reach; IN OUT: float[bucket, action] flat."""
+    actions = chance.shape[0]
+    for k in range(present.size):
+        at = np.int64(present[k]) * actions
+        reach = gain * total[k]
+        for action in range(actions):
+            block[at + action] += reach * chance[action, k]
+
+
+# --- one board -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def go_down(
+    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
+    work: Workspace,
+) -> None:  # fmt: skip
+    """Pass the opponent's reach from a group's entries to all of its nodes, and add to its average."""
+    program, walker = plan.program, plan.step.walker
+    number, size = samples.number[board, street], samples.number.shape[2]
+    present = samples.present[board, street, : samples.num_present[board, street]]
+    base, length = work.reach_base[street], padded(size)
+    rows = program.reach_row[walker]
+    for place in range(program.group_first[group], program.group_first[group + 1]):
+        if program.kind[place] != DECISION or program.player[place] == walker:
+            continue
+        reach = row_of(work.reach, base, rows[place], length)[:size]
+        child, count = program.first_child[place], np.int64(program.num_children[place])
+        chance = rows_of(scratch.chance, 0, 0, count, present.size)
+        match_regrets(tables.regret[tables.offset[place] :], present, count, chance)
+        pass_reach(reach, number, chance, rows_of(work.reach, base, rows[child], count, length))
+        total = scratch.total[: present.size]
+        sum_by_bucket(reach, number, total)
+        add_average(present, chance, total, tables.average_gain, tables.average[tables.offset[place] :])
+
+
+@kernel
+def go_up(
+    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
+    work: Workspace,
+) -> None:  # fmt: skip
+    """Turn values of a group's terminals and deals into those of its decisions, and add what the walker regrets."""
+    program, walker = plan.program, plan.step.walker
+    number, size = samples.number[board, street], samples.number.shape[2]
+    present = samples.present[board, street, : samples.num_present[board, street]]
+    start, base, length = program.group_first[group], work.value_base[street], padded(size)
+    for place in range(program.group_first[group + 1] - 1, start - 1, -1):
+        if program.kind[place] != DECISION:
+            continue
+        value = row_of(work.value, base, place - start, length)[:size]
+        count = np.int64(program.num_children[place])
+        values = rows_of(work.value, base, program.first_child[place] - start, count, length)
+        if program.player[place] != walker:
+            _sum_rows(values, value)
+            continue
+        chance = rows_of(scratch.chance, 0, 0, count, present.size)
+        total = rows_of(scratch.total, 0, 0, count, present.size)
+        match_regrets(tables.regret[tables.offset[place] :], present, count, chance)
+        mean_value(values, number, chance, value)
+        for action in range(count):
+            sum_by_bucket(values[action][:size], number, total[action])
+        block = tables.increment[tables.offset[place] :]
+        add_regrets(present, chance, total, tables.gain, tables.floor, scratch.mean, block)
+
+
+@inlined
+def _sum_rows(values: F32, out: F32) -> None:
+    first = values[0]
+    for h in range(out.size):
+        out[h] = first[h]
+    for action in range(1, values.shape[0]):
+        row = values[action]
+        for h in range(out.size):
+            out[h] += row[h]
+
+
+@view
+def bring_reach(
+    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, above: Workspace, work: Workspace
+) -> None:
+    """The reach of a group's entries: that of the deals they open from; at the root, the board's weight."""
+    program, size = plan.program, samples.number.shape[2]
+    rows = program.reach_row[plan.step.walker]
+    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
+        reach = row_of(work.reach, work.reach_base[street], rows[program.entries[entry]], padded(size))
+        deal = program.entry_deal[entry]
+        if deal == _ROOT:
+            for h in range(size):
+                reach[h] = samples.weight[board]
+        else:
+            source = row_of(above.reach, above.reach_base[int(street) - 1], rows[deal], padded(size))
+            for h in range(size):
+                reach[h] = source[h]
+
+
+@view
+def hand_back(group: Int, street: Int, plan: Plan, samples: Samples, above: Workspace, work: Workspace) -> None:
+    """The values of a group's entries as those of the deals they open from."""
+    program, size = plan.program, samples.number.shape[2]
+    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
+        deal = program.entry_deal[entry]
+        if deal == _ROOT:
+            continue
+        row = program.entries[entry] - program.group_first[group]
+        value = row_of(work.value, work.value_base[street], row, padded(size))
+        row = deal - program.group_first[program.street_groups[street - 1]]
+        target = row_of(above.value, above.value_base[int(street) - 1], row, padded(size))
+        for h in range(size):
+            target[h] = value[h]
+
+
+@kernel
+def walk_down(
+    board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace
+) -> None:
+    """The first part of a walk: all streets but the last, down. Showdowns there see the full board."""
+    groups = plan.program.street_groups
+    for street in range(groups.size - 2):
+        for group in range(groups[street], groups[street + 1]):
+            bring_reach(group, board, street, plan, samples, work, work)
+            go_down(group, board, street, plan, samples, tables, scratch, work)
+            evaluate_terminals(group, board, street, True, plan, work)
+
+
+@kernel
+def walk_groups(
+    first: Int, stop: Int, board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
+    above: Workspace, work: Workspace,
+) -> None:  # fmt: skip
+    """The second part: groups of the last street, down and up."""
+    street = plan.program.street_groups.size - 2
+    for group in range(first, stop):
+        bring_reach(group, board, street, plan, samples, above, work)
+        go_down(group, board, street, plan, samples, tables, scratch, work)
+        evaluate_terminals(group, board, street, True, plan, work)
+        go_up(group, board, street, plan, samples, tables, scratch, work)
+        hand_back(group, street, plan, samples, above, work)
+
+
+@kernel
+def walk_up(
+    board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace
+) -> None:
+    """The last part: all streets but the last, up."""
+    groups = plan.program.street_groups
+    for street in range(groups.size - 3, -1, -1):
+        for group in range(groups[street], groups[street + 1]):
+            go_up(group, board, street, plan, samples, tables, scratch, work)
+            hand_back(group, street, plan, samples, work, work)
+
+
+@kernel
+def walk_sampled(plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace) -> None:
+    """All boards of an iteration in one thread."""
+    groups = plan.program.street_groups
+    first, stop = groups[groups.size - 2], groups[groups.size - 1]
+    for board in range(samples.weight.size):
+        walk_down(board, plan, samples, tables, scratch, work)
+        walk_groups(first, stop, board, plan, samples, tables, scratch, work, work)
+        walk_up(board, plan, samples, tables, scratch, work)
+
+
+# --- whole tables --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def add_increments(program: Program, walker: int, lengths: I64, floor: Float, tables: BucketedTables) -> None:
+    """Add what a walker's passes have gathered to its regrets, and clear it. IN: int64[place]."""
+    for place in range(program.kind.size):
+        if program.kind[place] != DECISION or program.player[place] != walker:
+            continue
+        start, end = tables.offset[place], tables.offset[place] + lengths[place]
+        regret, increment = tables.regret[start:end], tables.increment[start:end]
+        for i in range(regret.size):
+            regret[i] = max(regret[i] + increment[i], floor)
+            increment[i] = 0
+
+
+@kernel
+def discount(regret: F32, positive: Float, negative: Float) -> None:
+    """IN OUT: float[slot]."""
+    for i in range(regret.size):
+        regret[i] *= positive if regret[i] > 0 else negative
