@@ -1,4 +1,4 @@
-"""Public chance sampling: over a whole cycle it is exact CFR, a part of it is unbiased; and it can be taken up again."""
+"""Public chance sampling: over a whole cycle it is exact CFR, part of one is unbiased; it can be taken up again."""
 
 from __future__ import annotations
 
@@ -280,8 +280,7 @@ def test_independent_boards_are_boards() -> None:
 
 
 @pytest.mark.parametrize(("boards", "variant"), [(1, "cfr+"), (3, "cfr+"), (1, "linear"), (3, "practical")])
-def test_threads_do_not_matter(boards: int, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_chance, "CACHE_BYTES", 5000)  # many groups
+def test_threads_do_not_matter(boards: int, variant: str) -> None:
     tables = []
     for threads in (1, 2):
         solver = PublicChance(

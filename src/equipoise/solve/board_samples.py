@@ -84,8 +84,8 @@ class BoardSource:
         round_of = np.repeat(np.arange(self.rules.rounds), self.rules.board_cards)
         held = np.zeros((len(cards), deck.suits), np.int64)  # the cards of each suit, by round and rank, as one number
         for i, street in enumerate(round_of):
-            suit, rank = cards[:, i] % deck.suits, cards[:, i] // deck.suits
-            held[every, suit] = held[every, suit] * _MOST_IN_SUIT + (1 + int(street) * deck.ranks + rank)
+            of, rank = cards[:, i] % deck.suits, cards[:, i] // deck.suits
+            held[every, of] = held[every, of] * _MOST_IN_SUIT + (1 + int(street) * deck.ranks + rank)
         sizes = np.ones(len(cards), np.float32)
         for suit in range(deck.suits):
             alike = (held[:, : suit + 1] == held[:, suit : suit + 1]).sum(axis=1)

@@ -149,7 +149,7 @@ def compile_last_street(program: BettingProgram, walker: int) -> LastStreetProgr
     alike: dict[Any, list[list[int]]] = defaultdict(list)
     for entry in arrays.entries[arrays.entries >= first].tolist():
         places: list[int] = []
-        shape = _shape_of(program, walker, entry, places)
+        shape = shape_of(program, walker, entry, places)
         alike[shape].append(places)
     shapes: list[_Shape] = []
     batches: list[tuple[int, list[list[int]]]] = []
@@ -159,7 +159,7 @@ def compile_last_street(program: BettingProgram, walker: int) -> LastStreetProgr
     return LastStreetProgram(program, walker, shapes, batches) if batches else None
 
 
-def _shape_of(program: BettingProgram, walker: int, place: int, places: list[int]) -> Any:
+def shape_of(program: BettingProgram, walker: int, place: int, places: list[int]) -> Any:
     """What entries that can share steps have in common; collects the places in the order of the walk."""
     arrays = program.arrays
     places.append(place)
@@ -167,7 +167,7 @@ def _shape_of(program: BettingProgram, walker: int, place: int, places: list[int
         return int(arrays.kind[place])
     first = int(arrays.first_child[place])
     children = range(first, first + int(arrays.num_children[place]))
-    return (arrays.player[place] == walker, *(_shape_of(program, walker, child, places) for child in children))
+    return (arrays.player[place] == walker, *(shape_of(program, walker, child, places) for child in children))
 
 
 def _compile_shape(program: BettingProgram, walker: int, places: list[int]) -> _Shape:

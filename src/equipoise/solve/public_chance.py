@@ -26,26 +26,22 @@ from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
 from equipoise.solve.engine import EMPTY, look, make_workspace
 from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
-from equipoise.solve.program import CACHE_BYTES, Program, compile_tree
+from equipoise.solve.program import Program, compile_tree
+from equipoise.solve.sampled_last_street import (
+    ROOT,
+    Batches,
+    BucketedTables,
+    LaneSpace,
+    compile_batches,
+    make_lane_space,
+    walk_batches,
+)
 from equipoise.solve.schedule import schedule
 from equipoise.solve.terminals import evaluate_terminals
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
 
-_ROOT = -1
 _ANY = np.float32(-np.inf)
-
-
-class BucketedTables(NamedTuple):
-    """The tables of a run, and what is added to them. Sums over holes are times the board's weight, by its reach."""
-
-    offset: I64  # [place] where a decision's block [bucket, action] starts
-    regret: F32
-    increment: F32  # where regrets are added: the same array as `regret` where an iteration has one board
-    average: F32
-    gain: Float  # what new regrets are multiplied by
-    floor: Float  # regrets are not let below this
-    average_gain: Float  # what reach x strategy is multiplied by
 
 
 class Scratch(NamedTuple):
@@ -88,16 +84,15 @@ class PublicChance:
         self._increment = self.regret if boards == 1 else np.zeros(self.layout.slots, np.float32)
         self._space = BoardSpace(buckets, boards)
         holes = [self._space.holes] * tree.rules.rounds
-        self._program = compile_tree(tree, cache_rows=CACHE_BYTES // (4 * self._space.holes))
+        self._program = compile_tree(tree)
         present = max(min(self._space.holes, count) for count in buckets.buckets)
         slots = int(tree.num_children.max()) * present
-        self._scratch = [
-            Scratch(
-                aligned_zeros(slots, np.float32), aligned_zeros(slots, np.float32), aligned_zeros(present, np.float32)
-            )
-            for _ in range(threads)
+        self._scratch = Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, present)))
+        self._workspace = make_workspace(self._program, [*holes[:-1], 0])
+        self._batches = [compile_batches(self._program, walker) for walker in range(PLAYERS)]
+        self._spaces = [
+            [make_lane_space(batches, self._space.holes, present) for _ in range(threads)] for batches in self._batches
         ]
-        self._workspaces = [make_workspace(self._program, holes) for _ in range(threads)]
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
@@ -134,30 +129,30 @@ class PublicChance:
     def _walk(self, walker: int, tables: BucketedTables) -> None:
         """All boards of an iteration for one walker, and the update of its regrets."""
         plan, samples = self._plans[walker], self._space.samples
+        batches, scratch, work = self._batches[walker], self._scratch, self._workspace
         if self.threads == 1:
-            walk_sampled(plan, samples, tables, self._scratch[0], self._workspaces[0])
+            walk_sampled(plan, batches, samples, tables, scratch, self._spaces[walker][0], work)
         else:
             for board in range(self.boards):
-                walk_down(board, plan, samples, tables, self._scratch[0], self._workspaces[0])
-                self._walk_last(board, plan, tables)
-                walk_up(board, plan, samples, tables, self._scratch[0], self._workspaces[0])
+                walk_down(board, plan, samples, tables, scratch, work)
+                self._walk_last(board, walker, tables)
+                walk_up(board, plan, samples, tables, scratch, work)
         if self.boards > 1:
             floor = np.float32(0) if self.variant == "cfr+" else _ANY
             add_increments(self._program.arrays, walker, self._lengths, floor, tables)
 
-    def _walk_last(self, board: int, plan: Plan, tables: BucketedTables) -> None:
+    def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
         """The last street of a board in threads, which write rows and parts of tables of their own."""
-        groups = plan.program.street_groups
-        waiting = iter(range(int(groups[-2]), int(groups[-1])))
+        plan, batches = self._plans[walker], self._batches[walker]
+        waiting = iter(range(len(batches.lanes)))
 
-        def work(thread: int) -> None:
-            above, mine = self._workspaces[0], self._workspaces[thread]
-            for group in waiting:
-                walk_groups(
-                    group, group + 1, board, plan, self._space.samples, tables, self._scratch[thread], above, mine
+        def work(space: LaneSpace) -> None:
+            for batch in waiting:
+                walk_batches(
+                    batch, batch + 1, board, plan, batches, self._space.samples, tables, space, self._workspace
                 )
 
-        list(self._pool.map(work, range(self.threads)))
+        list(self._pool.map(work, self._spaces[walker]))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -383,7 +378,7 @@ def bring_reach(
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
         reach = row_of(work.reach, work.reach_base[street], rows[program.entries[entry]], padded(size))
         deal = program.entry_deal[entry]
-        if deal == _ROOT:
+        if deal == ROOT:
             for h in range(size):
                 reach[h] = samples.weight[board]
         else:
@@ -398,7 +393,7 @@ def hand_back(group: Int, street: Int, plan: Plan, samples: Samples, above: Work
     program, size = plan.program, samples.number.shape[2]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
         deal = program.entry_deal[entry]
-        if deal == _ROOT:
+        if deal == ROOT:
             continue
         row = program.entries[entry] - program.group_first[group]
         value = row_of(work.value, work.value_base[street], row, padded(size))
@@ -422,21 +417,6 @@ def walk_down(
 
 
 @kernel
-def walk_groups(
-    first: Int, stop: Int, board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
-    above: Workspace, work: Workspace,
-) -> None:  # fmt: skip
-    """The second part: groups of the last street, down and up."""
-    street = plan.program.street_groups.size - 2
-    for group in range(first, stop):
-        bring_reach(group, board, street, plan, samples, above, work)
-        go_down(group, board, street, plan, samples, tables, scratch, work)
-        evaluate_terminals(group, board, street, True, plan, work)
-        go_up(group, board, street, plan, samples, tables, scratch, work)
-        hand_back(group, street, plan, samples, above, work)
-
-
-@kernel
 def walk_up(
     board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace
 ) -> None:
@@ -449,13 +429,19 @@ def walk_up(
 
 
 @kernel
-def walk_sampled(plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace) -> None:
+def walk_sampled(
+    plan: Plan,
+    batches: Batches,
+    samples: Samples,
+    tables: BucketedTables,
+    scratch: Scratch,
+    space: LaneSpace,
+    work: Workspace,
+) -> None:
     """All boards of an iteration in one thread."""
-    groups = plan.program.street_groups
-    first, stop = groups[groups.size - 2], groups[groups.size - 1]
     for board in range(samples.weight.size):
         walk_down(board, plan, samples, tables, scratch, work)
-        walk_groups(first, stop, board, plan, samples, tables, scratch, work, work)
+        walk_batches(0, batches.lanes.size, board, plan, batches, samples, tables, space, work)
         walk_up(board, plan, samples, tables, scratch, work)
 
 
