@@ -77,16 +77,15 @@ def exact_engine(name: str) -> Engine:
 
 def visit_rows(engine: Engine, buckets: BucketMap, visit: Any) -> None:
     """Call with (node, board, buckets of the list, slice of the engine's table, its shape) for every node and board."""
-    tree, program, boards = engine.tree, engine.program, engine.cards.arrays
+    tree, boards = engine.tree, engine.cards.arrays
+    rows = engine.program.arrays.table_row[engine.program.place_of]
     for board, dealt in enumerate(engine.cards.cards):
         street = int(boards.street[board])
         of_hole = buckets.buckets_of_board(street, dealt)
         for node in np.flatnonzero((tree.kind == DECISION) & (tree.street == street)).tolist():
             player = int(tree.player[node])
             size, actions = int(boards.counts[board, player]), int(tree.num_children[node])
-            start = (
-                int(engine.table_first[board, player]) + int(program.arrays.table_row[program.place_of[node]]) * size
-            )
+            start = int(engine.table_first[board, player]) + int(rows[node]) * size
             found = of_hole[engine.cards.holes(board, player)]
             visit(node, board, found, slice(start, start + actions * size), (actions, size))
 
@@ -105,11 +104,11 @@ def exact_increments(name: str, buckets: BucketMap, regret: Any, walker: int) ->
     boards, chance = engine.cards.arrays, np.ones(len(engine.cards.cards))
     for board in range(1, len(chance)):
         chance[board] = chance[boards.parent[board]] * boards.weight[board]
-    increments = np.zeros(layout.slots)
+    increments, added = np.zeros(layout.slots), source - before
     into = blocks(layout, increments)
 
     def collect(node: int, board: int, found: Any, where: slice, shape: Any) -> None:
-        np.add.at(into[node], found, chance[board] * (source - before)[where].reshape(shape).T)
+        np.add.at(into[node], found, chance[board] * added[where].reshape(shape).T)
 
     visit_rows(engine, buckets, collect)
     return increments * ways(GAMES[name])

@@ -108,7 +108,7 @@ class _Scratch(NamedTuple):
     cards: U8  # [card of a hand]
     buckets: I64  # [street]
     by_street: I64  # [street, hole]
-    number_of: I32  # [bucket] 1 + its number, or 0
+    number_of: I32  # [bucket] its number; 0 between boards
 
 
 class BoardSpace:
@@ -117,7 +117,7 @@ class BoardSpace:
     def __init__(self, buckets: BucketMap, count: int) -> None:
         rules = buckets.rules
         self._tables, self._ranker = buckets.tables, rules.ranker.tables
-        self._root = _all_holes(rules)
+        self._root, self._sizes = _all_holes(rules), np.array(buckets.buckets, np.int64)
         dead, rounds = sum(rules.board_cards), rules.rounds
         self.holes = holes = comb(rules.deck.size - dead, rules.hole_cards)
         first = np.arange(count, dtype=np.int64) * holes
@@ -177,7 +177,7 @@ class BoardSpace:
             scratch.counts,
         )  # fmt: skip
         cut_groups(lists, self._ranks, boards.groups, boards.num_groups, boards.group_first)
-        number_buckets(cards, lists, self._tables, scratch, self.samples)
+        number_buckets(cards, lists, self._tables, self._sizes, scratch, self.samples)
 
 
 def _all_holes(rules: GameRules) -> HoleLists:
@@ -189,8 +189,10 @@ def _all_holes(rules: GameRules) -> HoleLists:
 
 
 @kernel
-def number_buckets(boards: U8, lists: HoleLists, tables: BucketTables, scratch: _Scratch, samples: Samples) -> None:
-    """Buckets of all holes of boards on all streets, numbered as they come. IN: uint8[board, card], lists, map."""
+def number_buckets(
+    boards: U8, lists: HoleLists, tables: BucketTables, sizes: I64, scratch: _Scratch, samples: Samples
+) -> None:
+    """Buckets of all holes of boards on all streets. IN: uint8[board, card], lists, map, int64[street] its buckets."""
     rounds, holes = scratch.by_street.shape
     hole_cards = scratch.cards.size - boards.shape[1]
     for board in range(boards.shape[0]):
@@ -207,14 +209,16 @@ def number_buckets(boards: U8, lists: HoleLists, tables: BucketTables, scratch: 
         for street in range(rounds):
             buckets, number_of = scratch.by_street[street], scratch.number_of
             present, number = samples.present[board, street], samples.number[board, street]
-            count = 0
             for h in range(holes):
-                bucket = buckets[h]
-                if number_of[bucket] == 0:
+                number_of[buckets[h]] = 1
+            count = 0
+            for bucket in range(sizes[street]):  # ascending: tables are then read in the order of memory
+                if number_of[bucket]:
                     present[count] = bucket
-                    count += 1
                     number_of[bucket] = count
-                number[h] = number_of[bucket] - 1
+                    count += 1
             samples.num_present[board, street] = count
+            for h in range(holes):
+                number[h] = number_of[buckets[h]]
             for i in range(count):
                 number_of[present[i]] = 0

@@ -58,7 +58,7 @@ class PublicChance:
     `boards` are sampled an iteration, in cycles or independently: see `board_samples.py`. A schedule's discounts that
     are the same for all entries are never carried out: what is added later counts more instead, so that an iteration
     touches only buckets that are present on its board. ("discounted" and "practical" do take a pass over the regrets.)
-    Threads share the betting of the last street, each its own part of the tables: results do not depend on how many.
+    Threads share the entries of the last street, each its own part of the tables: results do not depend on how many.
     """
 
     def __init__(

@@ -79,6 +79,7 @@ class LaneSpace(NamedTuple):
     inverse: F32  # [lane]
     alike: F32  # [lane]
     ones: F32  # [lane]
+    starts: I64  # [lane]
     reach_at: I64  # [lane]
     value_at: I64  # [lane]
 
@@ -164,6 +165,7 @@ def make_lane_space(batches: Batches, holes: int, present: int) -> LaneSpace:
         inverse=aligned_zeros(LANES, np.float32),
         alike=aligned_zeros(LANES, np.float32),
         ones=ones,
+        starts=np.zeros(LANES, np.int64),
         reach_at=np.zeros(LANES, np.int64),
         value_at=np.zeros(LANES, np.int64),
     )
@@ -284,26 +286,21 @@ def sum_lanes(first: Int, actions: Int, size: Int, values: F32) -> None:
 
 
 @inlined
-def match_lanes(
-    places: I32, present: U32, actions: Int, offset: I64, regret: F32, inverse: F32, alike: F32, chance: F32
-) -> None:
-    """Regret matching of up to sixteen decisions. Scratch: float[lane] x 2; OUT: float[present bucket, action, lane].
+def match_lanes(starts: I64, present: U32, actions: Int, regret: F32, inverse: F32, alike: F32, chance: F32) -> None:
+    """Regret matching of up to sixteen decisions. IN: int64[lane] where their blocks start, uint32[present bucket];
 
-    Lanes that have no entry play anything: nothing of theirs is kept.
+    scratch: float[lane] x 2; OUT: float[present bucket, action, lane]. Lanes without an entry play anything.
     """
     zero, one = np.float32(0), np.float32(1)
-    for lane in range(places.size):
-        block, out = regret[offset[places[lane]] :], chance[lane:]
-        for k in range(present.size):
-            at = np.int64(present[k]) * actions
-            for action in range(actions):
-                out[(k * actions + action) * LANES] = max(block[at + action], zero)
     uniform = one / np.float32(actions)
     for k in range(present.size):
-        rows = chance[k * actions * LANES : (k + 1) * actions * LANES]
+        rows, at = chance[k * actions * LANES : (k + 1) * actions * LANES], np.int64(present[k]) * actions
         total = zeros(chance)
         for action in range(actions):
-            total = add(total, load(rows, action))
+            row = rows[action * LANES : (action + 1) * LANES]
+            for lane in range(starts.size):
+                row[lane] = max(regret[starts[lane] + at + action], zero)
+            total = add(total, load(row, 0))
         store(inverse, 0, total)
         for lane in range(LANES):
             played = inverse[lane] > zero
@@ -313,6 +310,13 @@ def match_lanes(
             store(rows, action, multiply_add(load(rows, action), load(inverse, 0), load(alike, 0)))
 
 
+@view
+def find_starts(places: I32, offset: I64, starts: I64) -> None:
+    """Where the blocks of up to sixteen decisions start. OUT: int64[lane]."""
+    for lane in range(places.size):
+        starts[lane] = offset[places[lane]]
+
+
 @kernel
 def pass_step(
     step: Int, places: I32, number: U16, present: U32, batches: Batches, tables: BucketedTables, space: LaneSpace
@@ -320,7 +324,9 @@ def pass_step(
     """The opponent's decisions: pass its reach on, and add to its average."""
     actions, below, size = np.int64(batches.actions[step]), np.int64(batches.below[step]), number.size
     chance, total = space.chance, space.total
-    match_lanes(places, present, actions, tables.offset, tables.regret, space.inverse, space.alike, chance)
+    starts = space.starts[: places.size]
+    find_starts(places, tables.offset, starts)
+    match_lanes(starts, present, actions, tables.regret, space.inverse, space.alike, chance)
     reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
     for action in range(actions):
         out, mine = lane_row(space.reach, below + action, size), chance[action * LANES :]
@@ -330,13 +336,13 @@ def pass_step(
         store(total, k, zeros(total))
     for h in range(size):
         store(total, number[h], add(load(total, number[h]), load(reach, h)))
-    for lane in range(places.size):
-        block = tables.average[tables.offset[places[lane]] :]
-        mine, reached = chance[lane:], total[lane:]
-        for k in range(present.size):
-            at, weight = np.int64(present[k]) * actions, tables.average_gain * reached[k * LANES]
-            for action in range(actions):
-                block[at + action] += weight * mine[(k * actions + action) * LANES]
+    average, gain = tables.average, tables.average_gain
+    for k in range(present.size):
+        at, reached = np.int64(present[k]) * actions, total[k * LANES : (k + 1) * LANES]
+        for action in range(actions):
+            mine = chance[(k * actions + action) * LANES : (k * actions + action + 1) * LANES]
+            for lane in range(starts.size):
+                average[starts[lane] + at + action] += gain * reached[lane] * mine[lane]
 
 
 @kernel
@@ -346,7 +352,9 @@ def mean_step(
     """The walker's decisions: values by its strategy, and what its buckets regret."""
     actions, first, size = np.int64(batches.actions[step]), np.int64(batches.value[step]), number.size
     chance, total = space.chance, space.total
-    match_lanes(places, present, actions, tables.offset, tables.regret, space.inverse, space.alike, chance)
+    starts = space.starts[: places.size]
+    find_starts(places, tables.offset, starts)
+    match_lanes(starts, present, actions, tables.regret, space.inverse, space.alike, chance)
     for i in range(present.size * actions):
         store(total, i, zeros(total))
     value = lane_row(space.value, first, size)
@@ -359,16 +367,14 @@ def mean_step(
             if action:
                 worth = add(load(value, h), worth)
             store(value, h, worth)
+    increment, gain, floor = tables.increment, tables.gain, tables.floor
     for k in range(present.size):
-        mean = zeros(total)
+        at, mean = np.int64(present[k]) * actions, zeros(total)
         for i in range(k * actions, (k + 1) * actions):
             mean = multiply_add(load(chance, i), load(total, i), mean)
-        for i in range(k * actions, (k + 1) * actions):
-            store(total, i, subtract(load(total, i), mean))
-    for lane in range(places.size):
-        block, more = tables.increment[tables.offset[places[lane]] :], total[lane:]
-        for k in range(present.size):
-            at = np.int64(present[k]) * actions
-            for action in range(actions):
-                old = block[at + action]
-                block[at + action] = max(old + tables.gain * more[(k * actions + action) * LANES], tables.floor)
+        for action in range(actions):
+            more = total[(k * actions + action) * LANES : (k * actions + action + 1) * LANES]
+            store(more, 0, subtract(load(more, 0), mean))
+            for lane in range(starts.size):
+                slot = starts[lane] + at + action
+                increment[slot] = max(increment[slot] + gain * more[lane], floor)
