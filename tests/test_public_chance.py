@@ -65,8 +65,7 @@ def blocks(layout: SlotLayout, table: Any) -> dict[int, Any]:
     tree = layout.tree
     found = {}
     for node in np.flatnonzero(tree.kind == DECISION).tolist():
-        first, shape = int(layout.offset[node]), (layout.buckets[tree.street[node]], int(tree.num_children[node]))
-        found[node] = table[first : first + shape[0] * shape[1]].reshape(shape)
+        found[node] = layout.at(table, node)
     return found
 
 

@@ -26,7 +26,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
 from equipoise.solve.engine import EMPTY, look, make_workspace
 from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
-from equipoise.solve.program import Program, compile_tree
+from equipoise.solve.program import compile_tree
 from equipoise.solve.sampled_last_street import (
     ROOT,
     Batches,
@@ -115,7 +115,7 @@ class PublicChance:
         self._gains[1] = self._gain(self._gains[1], weights.average, self.average)
         floor = np.float32(0) if self.variant == "cfr+" else _ANY
         return BucketedTables(
-            self._offset, self.regret, self._increment, self.average,
+            self._offset, self._stride, self.regret, self._increment, self.average,
             np.float32(self._gains[0]), floor if self.boards == 1 else _ANY, np.float32(self._gains[1]),
         )  # fmt: skip
 
@@ -139,18 +139,18 @@ class PublicChance:
                 walk_up(board, plan, samples, tables, scratch, work)
         if self.boards > 1:
             floor = np.float32(0) if self.variant == "cfr+" else _ANY
-            add_increments(self._program.arrays, walker, self._lengths, floor, tables)
+            lengths = self.layout.width * np.array(self.layout.buckets, np.int64)[:, np.newaxis]
+            add_increments(self.layout.first[:, walker], lengths[:, walker], floor, tables)
 
     def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
         """The last street of a board in threads, which write rows and parts of tables of their own."""
         plan, batches = self._plans[walker], self._batches[walker]
-        waiting = iter(range(len(batches.lanes)))
+        count, pieces = len(batches.lanes), 4 * self.threads
+        waiting = iter([(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)])
 
         def work(space: LaneSpace) -> None:
-            for batch in waiting:
-                walk_batches(
-                    batch, batch + 1, board, plan, batches, self._space.samples, tables, space, self._workspace
-                )
+            for first, last in waiting:
+                walk_batches(first, last, board, plan, batches, self._space.samples, tables, space, self._workspace)
 
         list(self._pool.map(work, self._spaces[walker]))
 
@@ -163,11 +163,8 @@ class PublicChance:
         return self.layout.offset[self._program.arrays.node]
 
     @cached_property
-    def _lengths(self) -> I64:
-        """[place] how long a decision's block is."""
-        node = self._program.arrays.node
-        per_street = np.array(self.layout.buckets, np.int64)
-        return self.tree.num_children[node] * per_street[self.tree.street[node]]
+    def _stride(self) -> I64:
+        return self.layout.stride[self._program.arrays.node]
 
     @cached_property
     def _plans(self) -> list[Plan]:
@@ -224,11 +221,11 @@ def _check(tree: PublicTree, buckets: BucketMap, boards: int, variant: str) -> N
 
 
 @inlined
-def match_regrets(block: F32, present: U32, actions: Int, chance: F32) -> None:
-    """Regret matching for present buckets. IN: float[bucket, action] flat; OUT: float[action, present bucket]."""
+def match_regrets(block: F32, stride: Int, present: U32, actions: Int, chance: F32) -> None:
+    """Regret matching for present buckets. IN: float[slot] from the first; OUT: float[action, present bucket]."""
     zero, one = np.float32(0), np.float32(1)
     for k in range(present.size):
-        at = np.int64(present[k]) * actions
+        at = np.int64(present[k]) * stride
         total = zero
         for action in range(actions):
             total += max(block[at + action], zero)
@@ -276,7 +273,9 @@ def mean_value(values: F32, number: U16, chance: F32, value: F32) -> None:
 
 
 @inlined
-def add_regrets(present: U32, chance: F32, total: F32, gain: Float, floor: Float, mean: F32, block: F32) -> None:
+def add_regrets(
+    present: U32, chance: F32, total: F32, gain: Float, floor: Float, mean: F32, stride: Int, block: F32
+) -> None:
     """IN: uint32[k], float[action, k] strategy, float[action, k] values; scratch: float[k]; IN OUT: float flat."""
     actions = chance.shape[0]
     for k in range(present.size):
@@ -285,17 +284,17 @@ def add_regrets(present: U32, chance: F32, total: F32, gain: Float, floor: Float
         for k in range(present.size):
             mean[k] += chance[action, k] * total[action, k]
     for k in range(present.size):
-        at = np.int64(present[k]) * actions
+        at = np.int64(present[k]) * stride
         for action in range(actions):
             block[at + action] = max(block[at + action] + gain * (total[action, k] - mean[k]), floor)
 
 
 @inlined
-def add_average(present: U32, chance: F32, total: F32, gain: Float, block: F32) -> None:
-    """IN: uint32[k], float[action, k] strategy, float[k] reach; IN OUT: float[bucket, action] flat."""
+def add_average(present: U32, chance: F32, total: F32, gain: Float, stride: Int, block: F32) -> None:
+    """IN: uint32[k], float[action, k] strategy, float[k] reach; IN OUT: float[slot] from the first."""
     actions = chance.shape[0]
     for k in range(present.size):
-        at = np.int64(present[k]) * actions
+        at = np.int64(present[k]) * stride
         reach = gain * total[k]
         for action in range(actions):
             block[at + action] += reach * chance[action, k]
@@ -321,11 +320,12 @@ def go_down(
         reach = row_of(work.reach, base, rows[place], length)[:size]
         child, count = program.first_child[place], np.int64(program.num_children[place])
         chance = rows_of(scratch.chance, 0, 0, count, present.size)
-        match_regrets(tables.regret[tables.offset[place] :], present, count, chance)
+        match_regrets(tables.regret[tables.offset[place] :], tables.stride[place], present, count, chance)
         pass_reach(reach, number, chance, rows_of(work.reach, base, rows[child], count, length))
         total = scratch.total[: present.size]
         sum_by_bucket(reach, number, total)
-        add_average(present, chance, total, tables.average_gain, tables.average[tables.offset[place] :])
+        average = tables.average[tables.offset[place] :]
+        add_average(present, chance, total, tables.average_gain, tables.stride[place], average)
 
 
 @kernel
@@ -349,12 +349,13 @@ def go_up(
             continue
         chance = rows_of(scratch.chance, 0, 0, count, present.size)
         total = rows_of(scratch.total, 0, 0, count, present.size)
-        match_regrets(tables.regret[tables.offset[place] :], present, count, chance)
+        match_regrets(tables.regret[tables.offset[place] :], tables.stride[place], present, count, chance)
         mean_value(values, number, chance, value)
         for action in range(count):
             sum_by_bucket(values[action][:size], number, total[action])
         block = tables.increment[tables.offset[place] :]
-        add_regrets(present, chance, total, tables.gain, tables.floor, scratch.mean, block)
+        stride = tables.stride[place]
+        add_regrets(present, chance, total, tables.gain, tables.floor, scratch.mean, stride, block)
 
 
 @inlined
@@ -449,12 +450,10 @@ def walk_sampled(
 
 
 @kernel
-def add_increments(program: Program, walker: int, lengths: I64, floor: Float, tables: BucketedTables) -> None:
-    """Add what a walker's passes have gathered to its regrets, and clear it. IN: int64[place]."""
-    for place in range(program.kind.size):
-        if program.kind[place] != DECISION or program.player[place] != walker:
-            continue
-        start, end = tables.offset[place], tables.offset[place] + lengths[place]
+def add_increments(first: I64, length: I64, floor: Float, tables: BucketedTables) -> None:
+    """Add what a walker's passes have gathered to its regrets, and clear it. IN: int64[street] x 2, its slots."""
+    for street in range(first.size):
+        start, end = first[street], first[street] + length[street]
         regret, increment = tables.regret[start:end], tables.increment[start:end]
         for i in range(regret.size):
             regret[i] = max(regret[i] + increment[i], floor)

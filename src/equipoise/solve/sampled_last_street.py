@@ -41,7 +41,8 @@ ROOT = -1
 class BucketedTables(NamedTuple):
     """The tables of a run, and what is added to them. Sums over holes are times the board's weight, by its reach."""
 
-    offset: I64  # [place] where a decision's block [bucket, action] starts
+    offset: I64  # [place] the slot of a decision's first action in the first bucket
+    stride: I64  # [place] how far the next bucket is
     regret: F32
     increment: F32  # where regrets are added: the same array as `regret` where an iteration has one board
     average: F32
@@ -286,15 +287,17 @@ def sum_lanes(first: Int, actions: Int, size: Int, values: F32) -> None:
 
 
 @inlined
-def match_lanes(starts: I64, present: U32, actions: Int, regret: F32, inverse: F32, alike: F32, chance: F32) -> None:
-    """Regret matching of up to sixteen decisions. IN: int64[lane] where their blocks start, uint32[present bucket];
+def match_lanes(
+    starts: I64, stride: Int, present: U32, actions: Int, regret: F32, inverse: F32, alike: F32, chance: F32
+) -> None:
+    """Regret matching of up to sixteen decisions. IN: int64[lane] where they start, uint32[present bucket];
 
     scratch: float[lane] x 2; OUT: float[present bucket, action, lane]. Lanes without an entry play anything.
     """
     zero, one = np.float32(0), np.float32(1)
     uniform = one / np.float32(actions)
     for k in range(present.size):
-        rows, at = chance[k * actions * LANES : (k + 1) * actions * LANES], np.int64(present[k]) * actions
+        rows, at = chance[k * actions * LANES : (k + 1) * actions * LANES], np.int64(present[k]) * stride
         total = zeros(chance)
         for action in range(actions):
             row = rows[action * LANES : (action + 1) * LANES]
@@ -312,7 +315,7 @@ def match_lanes(starts: I64, present: U32, actions: Int, regret: F32, inverse: F
 
 @view
 def find_starts(places: I32, offset: I64, starts: I64) -> None:
-    """Where the blocks of up to sixteen decisions start. OUT: int64[lane]."""
+    """The first slots of up to sixteen decisions. OUT: int64[lane]."""
     for lane in range(places.size):
         starts[lane] = offset[places[lane]]
 
@@ -326,7 +329,8 @@ def pass_step(
     chance, total = space.chance, space.total
     starts = space.starts[: places.size]
     find_starts(places, tables.offset, starts)
-    match_lanes(starts, present, actions, tables.regret, space.inverse, space.alike, chance)
+    stride = tables.stride[places[0]]  # of one street and player: the same for all
+    match_lanes(starts, stride, present, actions, tables.regret, space.inverse, space.alike, chance)
     reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
     for action in range(actions):
         out, mine = lane_row(space.reach, below + action, size), chance[action * LANES :]
@@ -338,7 +342,7 @@ def pass_step(
         store(total, number[h], add(load(total, number[h]), load(reach, h)))
     average, gain = tables.average, tables.average_gain
     for k in range(present.size):
-        at, reached = np.int64(present[k]) * actions, total[k * LANES : (k + 1) * LANES]
+        at, reached = np.int64(present[k]) * stride, total[k * LANES : (k + 1) * LANES]
         for action in range(actions):
             mine = chance[(k * actions + action) * LANES : (k * actions + action + 1) * LANES]
             for lane in range(starts.size):
@@ -354,7 +358,8 @@ def mean_step(
     chance, total = space.chance, space.total
     starts = space.starts[: places.size]
     find_starts(places, tables.offset, starts)
-    match_lanes(starts, present, actions, tables.regret, space.inverse, space.alike, chance)
+    stride = tables.stride[places[0]]  # of one street and player: the same for all
+    match_lanes(starts, stride, present, actions, tables.regret, space.inverse, space.alike, chance)
     for i in range(present.size * actions):
         store(total, i, zeros(total))
     value = lane_row(space.value, first, size)
@@ -369,7 +374,7 @@ def mean_step(
             store(value, h, worth)
     increment, gain, floor = tables.increment, tables.gain, tables.floor
     for k in range(present.size):
-        at, mean = np.int64(present[k]) * actions, zeros(total)
+        at, mean = np.int64(present[k]) * stride, zeros(total)
         for i in range(k * actions, (k + 1) * actions):
             mean = multiply_add(load(chance, i), load(total, i), mean)
         for action in range(actions):
