@@ -291,7 +291,7 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     assert np.mean(answer["player_values_mbb"]) == pytest.approx(answer["exploitability_mbb"])
     sampled = run("uniform", "--game", "leduc", "--sample-flops", "20", "--out", str(tmp_path / "flops"), "--json")
     assert json.loads(sampled.stdout)["ci95_mbb"] > 0
-    assert "Example: equipoise measure" in run("--help").stdout
+    assert "equipoise measure runs/leduc" in run("--help").stdout
     assert "mbb/g" in run("always-call", "--game", "leduc", "--sample-flops", "9").stdout
 
 

@@ -11,6 +11,7 @@ between periods the tables are multiplied as `schedule.py` says for its number (
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._errors import InputError
-from equipoise._jit import F32, U32
+from equipoise._jit import F32, I64, U32
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.solve.sampled_walk import (
     CHILD,
@@ -37,6 +38,7 @@ from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DEAL, DECISION, PublicTree
 
 PERIOD = 100_000  # iterations
+MOST_RAW = 1 << 12  # deals of a street whose buckets are looked up by the cards themselves
 SLICE = 1 << 20  # slots that a thread discounts at once
 
 
@@ -83,9 +85,25 @@ class External:
     def _plan(self) -> Sampling:
         rules = self.tree.rules
         return Sampling(
-            self.record, self.regret, self.average, self.buckets.tables, rules.ranker.tables, rules.rounds,
+            self.record, self.regret, self.average, self.buckets.tables, *self._raw, rules.ranker.tables, rules.rounds,
             rules.hole_cards, sum(rules.board_cards), self.plus, np.float32(self.prune),
         )  # fmt: skip
+
+    @cached_property
+    def _raw(self) -> tuple[U32, I64]:
+        """Buckets of streets with few deals, by the cards as they come, and where each street's start; -1: too many."""
+        rules, parts, first = self.tree.rules, [np.zeros(0, np.uint32)], np.full(self.tree.rules.rounds, -1)
+        for street in range(rules.rounds):
+            seen = rules.hole_cards + rules.board_size(street)
+            if rules.deck.size**seen > MOST_RAW:
+                break
+            cards = np.array(list(itertools.product(range(rules.deck.size), repeat=seen)), np.uint8)
+            told_apart = np.array([len(set(hand)) == seen for hand in cards.tolist()])
+            found = np.zeros(len(cards), np.uint32)
+            found[told_apart] = self.buckets.buckets_of_deals(cards[told_apart])[:, street]
+            first[street] = sum(map(len, parts))
+            parts.append(found)
+        return np.concatenate(parts), first
 
     @cached_property
     def _rooms(self) -> list[Room]:

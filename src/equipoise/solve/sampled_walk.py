@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise._arrays import Float, Int
 from equipoise._jit import F32, I64, U8, U32, U64, inlined, kernel
-from equipoise.abstraction.buckets import BucketTables, buckets_of_deal
+from equipoise.abstraction.buckets import BEFORE, BucketTables, bucket_of_street, public_cluster
 from equipoise.cards.evaluate import RankTables, rank_of_cards
 from equipoise.tree.public_tree import DECISION, FOLDED
 
@@ -36,6 +36,8 @@ class Sampling(NamedTuple):
     regret: F32  # [slot]
     average: F32  # [slot]
     buckets: BucketTables
+    raw: U32  # buckets of the first streets by their cards as they come, where those are few
+    raw_first: I64  # [street] where its part starts; -1: by the index of the hand
     ranking: RankTables
     streets: int
     hole_cards: int
@@ -92,10 +94,28 @@ def deal(plan: Sampling, room: Room) -> int:
             hand[i] = deck[player * hole_cards + i]
         for i in range(plan.board_cards):
             hand[hole_cards + i] = deck[2 * hole_cards + i]
-        buckets_of_deal(hand, plan.streets, plan.buckets, room.bucket[player])
+        _find_buckets(hand, deck.size, plan, room.bucket[player])
     first = rank_of_cards(room.hand[0], hole_cards + plan.board_cards, plan.ranking)
     second = rank_of_cards(room.hand[1], hole_cards + plan.board_cards, plan.ranking)
     return int(first > second) - int(first < second)
+
+
+@inlined
+def _find_buckets(hand: U8, deck: Int, plan: Sampling, buckets: I64) -> None:
+    """The buckets of one hand on all streets. IN: uint8[card]; OUT: int64[street]."""
+    tables, cluster = plan.buckets, np.int64(0)
+    if tables.public_label.size:
+        cluster = np.int64(public_cluster(hand, tables))
+    for street in range(plan.streets):
+        first = plan.raw_first[street]
+        if first >= 0:
+            place = np.int64(0)
+            for i in range(tables.seen[street]):
+                place = place * deck + hand[i]
+            buckets[street] = plan.raw[first + place]
+        else:
+            context = buckets[street - 1] if tables.context[street] == BEFORE else cluster
+            buckets[street] = bucket_of_street(hand, street, context, tables)
 
 
 @inlined
