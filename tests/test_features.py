@@ -299,6 +299,7 @@ def test_a_stream_may_be_left_early() -> None:
     stream = features.stream_histograms(SMALL["flushes"], 1)
     next(stream)
     stream.close()  # type: ignore[attr-defined]
+    assert list(stream) == []  # and no thread is left that waits
 
 
 def test_large_arrays_are_kept_and_damaged_ones_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from equipoise.solve.sampled_last_street import (
 )
 from equipoise.solve.schedule import schedule
 from equipoise.solve.terminals import evaluate_terminals
+from equipoise.solve.walk import sum_rows
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
 
@@ -345,7 +346,7 @@ def go_up(
         count = np.int64(program.num_children[place])
         values = rows_of(work.value, base, program.first_child[place] - start, count, length)
         if program.player[place] != walker:
-            _sum_rows(values, value)
+            sum_rows(values, value)
             continue
         chance = rows_of(scratch.chance, 0, 0, count, present.size)
         total = rows_of(scratch.total, 0, 0, count, present.size)
@@ -356,17 +357,6 @@ def go_up(
         block = tables.increment[tables.offset[place] :]
         stride = tables.stride[place]
         add_regrets(present, chance, total, tables.gain, tables.floor, scratch.mean, stride, block)
-
-
-@inlined
-def _sum_rows(values: F32, out: F32) -> None:
-    first = values[0]
-    for h in range(out.size):
-        out[h] = first[h]
-    for action in range(1, values.shape[0]):
-        row = values[action]
-        for h in range(out.size):
-            out[h] += row[h]
 
 
 @view

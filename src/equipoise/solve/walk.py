@@ -85,7 +85,7 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
         values = rows_of(work.value, base, program.first_child[place] - start, count, length)
         locked = program.locked[place] == -1 or program.locked[place] == board + 1
         if program.player[place] != walker:
-            _sum_rows(values, value)
+            sum_rows(values, value)
         elif step.mode == BEST and not locked:
             best_value(values, value)
         elif tables.source.size == 0:
@@ -119,7 +119,8 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
 
 
 @inlined
-def _sum_rows(values: F32, out: F32) -> None:
+def sum_rows(values: F32, out: F32) -> None:
+    """What an opponent's decision is worth: the sum over its actions. IN: float[action, hole]; OUT: float[hole]."""
     first = values[0]
     for h in range(out.size):
         out[h] = first[h]
