@@ -20,9 +20,11 @@ from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solve.external import External
+from equipoise.solve.public_chance import PublicChance
 from equipoise.tree.public_tree import PublicTree, build_tree
 
 BUCKETS = 1000
+FEW_BUCKETS = 200
 TURNS = 5
 
 
@@ -33,7 +35,8 @@ def run() -> list[Benchmark]:
         "limit hold'em": build_tree(limit),
         "no-limit hold'em, menu standard": build_tree(no_limit, load_menu("standard", no_limit)),
     }
-    return [_leduc(), *(line for name, tree in trees.items() for line in _holdem(name, tree))]
+    lines = [line for name, tree in trees.items() for line in _holdem(name, tree)]
+    return [_leduc(), *lines, _public_chance(trees["limit hold'em"])]
 
 
 def _leduc() -> Benchmark:
@@ -87,6 +90,23 @@ def _nodes_a_second(solver: External) -> float:
         solver.run(20_000)
         best = max(best, (solver.nodes - before) / (time.perf_counter() - start))
     return best
+
+
+def _public_chance(tree: PublicTree) -> Benchmark:
+    """One board an iteration, all holes of both players at every node."""
+    buckets = random_buckets(tree.rules, FEW_BUCKETS)
+    rates = []
+    for threads in (1, 2):
+        solver = PublicChance(tree, buckets, threads=threads)
+        solver.run(2)
+        best = 0.0
+        for _ in range(TURNS):
+            start = time.perf_counter()
+            solver.run(10)
+            best = max(best, 10 / (time.perf_counter() - start))
+        rates.append(best)
+    name = f"limit hold'em, public chance sampling, {FEW_BUCKETS} buckets a street, two threads"
+    return Benchmark(name, "boards/s", rates[1], "one thread", rates[0])
 
 
 def _reads_a_second(length: int) -> float:
