@@ -166,3 +166,11 @@ def percentile_rule(key: I64, parent: I64, parts: int) -> I64:
         bucket[mother, here] = mother * parts + int(middle * parts / total[mother])
         before[mother] += weight[mother, here]
     return np.array([bucket[pair] for pair in zip(parent.tolist(), key.tolist(), strict=True)])
+
+
+def bucket_weights(found: BucketMap, street: int, samples: int, rng: np.random.Generator) -> Any:
+    """[bucket] the share of deals in each, from random deals."""
+    rules = found.rules
+    seen = rules.hole_cards + rules.board_size(street)
+    deals = np.argsort(rng.random((samples, rules.deck.size), np.float32), axis=1)[:, :seen].astype(np.uint8)
+    return np.bincount(found.buckets_of_deals(deals)[:, street], minlength=found.buckets[street]) / samples

@@ -19,7 +19,7 @@ from equipoise._arrays import I64
 from equipoise._errors import InputError
 from equipoise.abstraction import build, clusters, hands, hierarchy, nested
 from equipoise.abstraction.buckets import BEFORE, PUBLIC, BucketMap
-from equipoise.abstraction.build import bucket_weights, build_map, map_path
+from equipoise.abstraction.build import build_map, map_path
 from equipoise.abstraction.card_recipe import CardRecipe, StreetRecipe, read_cards
 from equipoise.abstraction.clusters import Clusters, cluster_street, opponent_clusters, street_points
 from equipoise.abstraction.features import StreetFeatures, histograms, strengths
@@ -27,7 +27,16 @@ from equipoise.abstraction.hands import HandSpace
 from equipoise.abstraction.public import cluster_public, public_distances
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import hole_card_table
-from naive_abstraction import GAMES, RECIPES, every_bucket, every_deal, percentile_rule, recipe_of, small_map
+from naive_abstraction import (
+    GAMES,
+    RECIPES,
+    bucket_weights,
+    every_bucket,
+    every_deal,
+    percentile_rule,
+    recipe_of,
+    small_map,
+)
 
 THREE = GAMES["three"]
 MAPS = list(RECIPES)

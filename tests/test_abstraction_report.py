@@ -20,8 +20,9 @@ import equipoise
 import naive_features as naive
 from equipoise import BucketMap, Deck, GameRules, InputError, load_game
 from equipoise.abstraction import pictures, summary
+from equipoise.abstraction.hierarchy import board_distances
 from equipoise.abstraction.public import public_distances
-from equipoise.abstraction.public_report import board_distances, in_the_plane
+from equipoise.abstraction.public_report import in_the_plane
 from equipoise.abstraction.recipe_file import read_recipe
 from equipoise.abstraction.report import AbstractionReport, describe
 from equipoise.games.gamedef import write_gamedef
@@ -206,7 +207,7 @@ def test_public_clusters_are_described() -> None:
     assert public.balance == pytest.approx(about["balance"])
     assert public.balance_by_deals == pytest.approx(about["balance_by_deals"])
     assert sum(cluster.share for cluster in public.clusters) == pytest.approx(1)
-    distances = board_distances(SMALL, read_recipe(recipe("public"), SMALL).cards, 1)
+    distances = board_distances(SMALL, read_recipe(recipe("public"), SMALL).cards, 1, lambda _stage: None)
     label = np.asarray(report.map.public.label)
     means = []
     for number, cluster in enumerate(public.clusters):
@@ -478,7 +479,7 @@ def test_help_has_an_example(command: str) -> None:
     assert "--json" in text
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parent.parent / "recipes" / "abstractions").glob("*.toml")))
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent.parent / "recipes").rglob("*.toml")))
 def test_shipped_recipes_can_be_read(path: Path) -> None:
     read = read_recipe(path)
     assert read.rules.limit or read.menu is not None

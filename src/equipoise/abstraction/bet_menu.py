@@ -169,3 +169,12 @@ def load_menu_table(name: str) -> Mapping[str, Any]:
 def round_half_away(value: float) -> int:
     """Nearest whole number, halves away from zero: the twin of what the tree's kernel does."""
     return math.floor(value + 0.5)
+
+
+def betting_table(value: Any, where: str = "") -> dict[str, Any]:
+    """What a recipe says of betting: a table, or the name of a menu."""
+    if isinstance(value, str):
+        return dict(load_menu_table(value))
+    if not isinstance(value, Mapping):
+        raise InputError("betting is not a table", where=where, remedy="write [betting], or the name of a menu")
+    return dict(value)

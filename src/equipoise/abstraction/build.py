@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from equipoise._cache import cache_root
 from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
@@ -156,11 +154,3 @@ class _Building:
     def _stage(self, name: str) -> Progress | None:
         tell = self.tell
         return None if tell is None else lambda done: tell(name, done)
-
-
-def bucket_weights(found: BucketMap, street: int, samples: int, rng: np.random.Generator) -> Any:
-    """[bucket] the share of deals in each, from random deals."""
-    rules = found.rules
-    seen = rules.hole_cards + rules.board_size(street)
-    deals = np.argsort(rng.random((samples, rules.deck.size), np.float32), axis=1)[:, :seen].astype(np.uint8)
-    return np.bincount(found.buckets_of_deals(deals)[:, street], minlength=found.buckets[street]) / samples

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._errors import InputError
-from equipoise._jit import F64, I64, U8, U16, U64, kernel
+from equipoise._jit import F32, F64, I64, U8, U16, U64, kernel
 from equipoise.abstraction import buckets as maps
 from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets
 from equipoise.abstraction.card_recipe import CardRecipe, StreetRecipe
@@ -70,12 +70,24 @@ def cluster_boards(rules: GameRules, recipe: CardRecipe, tell: Tell) -> PublicCl
     """Algorithms 2 and 3 on the boards of the public street, in the order of their index."""
     assert recipe.public is not None
     street = recipe.public_street(rules)
-    table, live = base_transitions(rules, recipe, street, tell)
-    distances = public_distances(table, live)
+    distances = board_distances(rules, recipe, street, tell)
     return cluster_public(
         distances, recipe.public.clusters, seed=recipe.seed, objective=recipe.public.objective,
         weights=board_weights(rules, street),
     )  # fmt: skip
+
+
+def board_distances(rules: GameRules, recipe: CardRecipe, street: int, tell: Tell) -> F32:
+    """float32[board, board]: Algorithm 2's distances; kept on disk unless the base is somebody's file."""
+    assert recipe.public is not None
+
+    def build() -> dict[str, Any]:
+        return {"distances": public_distances(*base_transitions(rules, recipe, street, tell))}
+
+    space, base = HandSpace(rules, street), recipe.public.base
+    size = 0 if isinstance(base, str) else 4 * len(public_boards(rules, street)) ** 2
+    distances: F32 = space.kept("boards", ("distances",), size, build, base, recipe.seed)["distances"]
+    return distances
 
 
 def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, tell: Tell) -> tuple[Any, int]:

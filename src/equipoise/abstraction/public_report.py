@@ -1,6 +1,6 @@
 """What the public clusters of a hierarchical abstraction hold: sizes, how alike their boards are, and some of them.
 
-Distances are those of Algorithm 2 (`public.py`), worked out again from the recipe's base and kept on disk. The picture
+Distances are those of Algorithm 2, as the clusters were made by (`hierarchy.py`). The picture
 of the boards is classical multidimensional scaling (Torgerson 1952): the two directions in which the doubly centred
 squares of the distances vary most, by subspace iteration.
 """
@@ -16,11 +16,8 @@ from equipoise._jit import F32, F64
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.abstraction.card_recipe import CardRecipe
-from equipoise.abstraction.hands import HandSpace, Progress
-from equipoise.abstraction.hierarchy import base_transitions, public_boards
-from equipoise.abstraction.public import public_distances
-from equipoise.cards.isomorphism import HandIndexer
-from equipoise.games.rules import GameRules
+from equipoise.abstraction.hands import Progress
+from equipoise.abstraction.hierarchy import board_distances, board_weights, public_boards
 
 DIRECTIONS, ROUNDS = 8, 200  # of the subspace iteration
 EXAMPLES = 4
@@ -63,8 +60,12 @@ def public_report(found: BucketMap, recipe: CardRecipe, seed: int, tell: Tell | 
         return None
     rules, street, label = found.rules, found.public.street, np.asarray(found.public.label)
     boards = public_boards(rules, street)
-    distances = board_distances(rules, recipe, street, tell)
-    weights = _deals_of_boards(rules, street)
+
+    def stage(name: str) -> Progress | None:
+        return None if tell is None else lambda done: tell(name, done)
+
+    distances = board_distances(rules, recipe, street, stage)
+    weights = board_weights(rules, street)
     rng = np.random.default_rng(seed)
     clusters, central = [], []
     for number in range(found.public.clusters):
@@ -93,31 +94,6 @@ def public_report(found: BucketMap, recipe: CardRecipe, seed: int, tell: Tell | 
         place=in_the_plane(distances),
         central=tuple(central),
     )
-
-
-def board_distances(rules: GameRules, recipe: CardRecipe, street: int, tell: Tell | None = None) -> F32:
-    """float32[board, board]: Algorithm 2's distances; kept on disk unless the base is somebody's file."""
-    assert recipe.public is not None
-
-    def stage(name: str) -> Progress | None:
-        return None if tell is None else lambda done: tell(name, done)
-
-    def build() -> dict[str, Any]:
-        return {"distances": public_distances(*base_transitions(rules, recipe, street, stage))}
-
-    space, base = HandSpace(rules, street), recipe.public.base
-    size = 0 if isinstance(base, str) else 4 * len(public_boards(rules, street)) ** 2
-    distances: F32 = space.kept("boards", ("distances",), size, build, base, recipe.seed)["distances"]
-    return distances
-
-
-def _deals_of_boards(rules: GameRules, street: int) -> F64:
-    """[board] how many boards it is, suits told apart."""
-    space = HandSpace(rules, street)
-    indexer = HandIndexer((space.board_cards,), rules.deck)
-    weights = np.zeros(indexer.size)
-    weights[indexer.indices(space.boards)] = space.board_sizes
-    return weights
 
 
 def in_the_plane(distances: F32) -> F64:

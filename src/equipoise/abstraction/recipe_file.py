@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell, build_map
 from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 
-KNOWN = ("game", "cards", "betting", "solver", "stop")
+KNOWN = ("game", "cards", "betting", "solver", "stop", "checkpoint", "measure")
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,7 @@ def _menu(table: Mapping[str, Any], rules: GameRules, name: str, where: str) -> 
         return None
     if rules.limit:
         raise InputError("[betting] in a limit game", where=where, remedy="leave it out, or name a no-limit game")
-    if not isinstance(betting, Mapping):
-        raise InputError("betting is not a table", where=where, remedy="write [betting]")
-    return BetMenu.from_table(betting, rules.rounds, name=name, where=where)
+    return BetMenu.from_table(betting_table(betting, where), rules.rounds, name=name, where=where)
 
 
 def build_abstraction(

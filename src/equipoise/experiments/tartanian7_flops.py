@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.abstraction.card_recipe import CardRecipe, PublicRecipe, StreetRecipe
-from equipoise.abstraction.hierarchy import base_transitions, board_weights
-from equipoise.abstraction.public import cluster_public, public_distances
+from equipoise.abstraction.hierarchy import board_distances, board_weights
+from equipoise.abstraction.public import cluster_public
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
@@ -32,8 +32,7 @@ def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
     lossless = StreetRecipe()
     recipe = CardRecipe(streets=(lossless,) * rules.rounds, public=PublicRecipe(clusters=CLUSTERS, base=BASE))
     tell(f"base abstraction: {BASE} flop buckets, k-means with the earth mover's distance")
-    table, live = base_transitions(rules, recipe, 1, lambda _stage: None)
-    distances = public_distances(table, live)
+    distances = board_distances(rules, recipe, 1, lambda _stage: None)
     closer = example_share(distances)
     tell(f"{EXAMPLE[0]} and {EXAMPLE[1]} are closer than {1 - closer:.2%} of all pairs of flops")
     weights = board_weights(rules, 1)

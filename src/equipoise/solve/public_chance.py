@@ -36,6 +36,7 @@ from equipoise.solve.sampled_last_street import (
     make_lane_space,
     walk_batches,
 )
+from equipoise.solve.sampled_walk import discount
 from equipoise.solve.schedule import schedule
 from equipoise.solve.terminals import evaluate_terminals
 from equipoise.solve.walk import sum_rows
@@ -448,10 +449,3 @@ def add_increments(first: I64, length: I64, floor: Float, tables: BucketedTables
         for i in range(regret.size):
             regret[i] = max(regret[i] + increment[i], floor)
             increment[i] = 0
-
-
-@kernel
-def discount(regret: F32, positive: Float, negative: Float) -> None:
-    """IN OUT: float[slot]."""
-    for i in range(regret.size):
-        regret[i] *= positive if regret[i] > 0 else negative

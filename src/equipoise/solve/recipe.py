@@ -24,7 +24,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import BetMenu, load_menu_table
+from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import GameRules
@@ -188,7 +188,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
         if "betting" in table:
             raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
     else:
-        written["betting"] = _betting(table.get("betting", DEFAULT_MENU), where)
+        written["betting"] = betting_table(table.get("betting", DEFAULT_MENU), where)
         menu = BetMenu.from_table(written["betting"], rules.rounds, name=name, where=where)
     if "cards" in table:
         written["cards"] = _with_base(table["cards"], path)
@@ -209,15 +209,6 @@ def _game(value: Any, path: Path | None, where: str) -> GameRules:
     if value in preset_names() or len(value) > 4096 or "\0" in value:
         return load_game(value)
     return load_game(beside if beside.is_file() else value)
-
-
-def _betting(value: Any, where: str) -> dict[str, Any]:
-    """A menu's table, the name of a built-in one written out."""
-    if isinstance(value, str):
-        return dict(load_menu_table(value))
-    if not isinstance(value, Mapping):
-        raise InputError("betting is not a table", where=where, remedy="write [betting], or the name of a menu")
-    return dict(value)
 
 
 def _with_base(cards: Any, path: Path | None) -> Any:
