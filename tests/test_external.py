@@ -14,7 +14,7 @@ from equipoise.abstraction.bet_menu import BetMenu, load_menu
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import build_map
 from equipoise.abstraction.card_recipe import read_cards
-from equipoise.agents.agent import ByBucket, ProfileAgent
+from equipoise.agents.measured import ByBucket, ProfileAgent
 from equipoise.cards.deck import Deck
 from equipoise.solve.engine import Engine
 from equipoise.solve.external import External

@@ -14,7 +14,7 @@ import pytest
 
 import equipoise
 from equipoise import BettingState, Exploitability, GameRules, InputError, exploitability, load_game, read_gamedef
-from equipoise.agents.agent import NAMES, NamedAgent
+from equipoise.agents.measured import NAMES, NamedAgent
 from equipoise.games.state import CALL, FOLD
 from equipoise.measure.best_response import METHODS
 from equipoise.measure.stats import t975

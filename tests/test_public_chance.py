@@ -13,7 +13,7 @@ import pytest
 from equipoise import BetMenu, Deck, GameRules, build_tree, exploitability, load_game
 from equipoise._jit import F64, U32
 from equipoise.abstraction.buckets import BucketMap, StreetBuckets
-from equipoise.agents.agent import ByBucket, ProfileAgent
+from equipoise.agents.measured import ByBucket, ProfileAgent
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.solve import public_chance
 from equipoise.solve.board_samples import BoardSource

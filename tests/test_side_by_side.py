@@ -11,7 +11,7 @@ import pytest
 from equipoise import GameRules, exploitability, load_game
 from equipoise._jit import U32
 from equipoise.abstraction.bet_menu import BetMenu, load_menu
-from equipoise.agents.agent import ByBucket, NamedAgent, ProfileAgent, Strategy
+from equipoise.agents.measured import ByBucket, NamedAgent, ProfileAgent, Strategy
 from equipoise.cards.deck import Deck
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.measure import best_response

@@ -14,8 +14,8 @@ from equipoise._array_file import load_arrays
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import build_map
 from equipoise.abstraction.card_recipe import read_cards
-from equipoise.agents.agent import NamedAgent
 from equipoise.agents.blueprint import blueprint, buckets_of_places, profile_agent
+from equipoise.agents.measured import NamedAgent
 from equipoise.games.rules import GameRules
 from equipoise.solve.recipe import read_recipe
 from equipoise.solve.run_folder import FORMAT

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from equipoise.abstraction.lookup import HandBucket as HandBucket
     from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
     from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
-    from equipoise.agents.agent import NamedAgent as NamedAgent
+    from equipoise.agents.measured import NamedAgent as NamedAgent
     from equipoise.cards.deck import Deck as Deck
     from equipoise.cards.equity import Equity as Equity
     from equipoise.cards.equity import equity as equity
@@ -63,7 +63,7 @@ _HOME = {
     "HandBucket": "abstraction.lookup",
     "abstraction_bucket": "abstraction.lookup",
     "build_abstraction": "abstraction.recipe_file",
-    "NamedAgent": "agents.agent",
+    "NamedAgent": "agents.measured",
     "Deck": "cards.deck",
     "Equity": "cards.equity",
     "equity": "cards.equity",

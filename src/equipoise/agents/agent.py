@@ -1,176 +1,190 @@
-"""What a strategy must offer to be measured, and the agents that have a name.
+"""What sits at a table: the interface of agents, and how one is followed through a hand from outside.
 
-A strategy gives the walk its tables for the boards of an engine: probabilities by hole, or, as the named agents do,
-probabilities by node that do not depend on the cards. One that plays by bucket also gives the bucket of every hole.
-Measuring walks one board of each class under renaming of suits, so a strategy must not tell suits apart either.
+An agent is asked what it does in a view: the betting so far, its own cards, the board. It keeps nothing between
+questions, so that a match can be resumed, replayed and measured; where an agent draws something in the middle of a
+hand (how to read a bet that is not in its tree), its probabilities are those of the mixture, given its own actions so
+far. A track is the same agent seen by somebody who does not know its cards: its probabilities for all holes at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from equipoise._arrays import Int
-from equipoise._errors import InputError, shown
-from equipoise._jit import F32, F64, I8, I32, I64, U8, U32, kernel
-from equipoise.games.state import CALL, FOLD
-from equipoise.solve.engine import Engine
-from equipoise.solve.plan import Tables
-from equipoise.strategy.profile import Profile
-from equipoise.tree.public_cards import PublicCards
-from equipoise.tree.public_tree import DECISION, PublicTree
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-NAMES = ("always-fold", "always-call", "always-raise", "uniform")
-
-
-class Strategy(Protocol):
-    """What can be measured."""
-
-    @property
-    def name(self) -> str:
-        """What marks files made for it."""
-
-    def tables(self, engine: Engine) -> Tables:
-        """What it plays on the boards of an engine."""
-
-    def never(self, tree: PublicTree) -> Flags:
-        """[node] whether it never steps there from the node before, whatever its cards: nobody needs to walk those."""
-
-    @property
-    def by_bucket(self) -> ByBucket | None:
-        """How it plays by bucket, if it does."""
-
-
-@dataclass(frozen=True, eq=False)
-class ByBucket:
-    """A profile, and the bucket of every hole on the boards of a game."""
-
-    profile: Profile
-    cells: Callable[[PublicCards], U32]  # [place] as the arrays of the boards are
-
-    def expand(self, engine: Engine, board: int, cells: U32, tables: Tables) -> None:
-        """Write the probabilities of a board's holes into its blocks of the tables."""
-        profile, program, boards = self.profile, engine.program.arrays, engine.cards.arrays
-        street = int(boards.street[board])
-        first, end = (int(program.group_first[program.street_groups[s]]) for s in (street, street + 1))
-        nodes = program.node[first:end]
-        expand_rows(
-            first,
-            profile.layout.offset[nodes],
-            profile.layout.stride[nodes],
-            profile.chances,
-            cells,
-            program.player,
-            program.num_children,
-            program.table_row,
-            boards.first[board],
-            boards.counts[board],
-            tables.first[board],
-            tables.source,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ProfileAgent:
-    """An agent that plays a profile."""
-
-    name: str
-    by_bucket: ByBucket
-
-    def never(self, tree: PublicTree) -> Flags:
-        """Nothing is ruled out whatever the cards."""
-        return np.zeros(len(tree), bool)
-
-    def tables(self, engine: Engine) -> Tables:
-        """The probabilities of every hole on every board."""
-        source, cells = engine.zeros(), self.by_bucket.cells(engine.cards)
-        tables = engine.tables(source)
-        for board in range(len(engine.cards.cards)):
-            self.by_bucket.expand(engine, board, cells, tables)
-        return tables
-
-
-@kernel
-def expand_rows(
-    start: Int,
-    offset: I64,
-    stride: I64,
-    chances: F32,
-    cells: U32,
-    player: I8,
-    num_children: U8,
-    table_row: I32,
-    first: I64,
-    counts: I32,
-    block: I64,
-    rows: F32,
-) -> None:
-    """Probabilities by node, bucket and action as rows [action, hole]. IN: by place, by hole, by player; OUT: rows."""
-    for i in range(offset.size):
-        if offset[i] < 0:
-            continue
-        who, count = player[start + i], np.int64(num_children[start + i])
-        size, holes = np.int64(counts[who]), first[who]
-        for action in range(count):
-            at = block[who] + (table_row[start + i] + action) * size
-            for h in range(size):
-                rows[at + h] = chances[offset[i] + np.int64(cells[holes + h]) * stride[i] + action]
+from equipoise._errors import InputError
+from equipoise._jit import F64, U8
+from equipoise.cards.deck import hole_index
+from equipoise.cards.symmetry import hole_card_table
+from equipoise.games.rules import GameRules
+from equipoise.games.state import BettingState, action_text
 
 
 @dataclass(frozen=True)
-class NamedAgent:
-    """An agent that does not look at its cards.
+class View:
+    """What a player sees: the betting, whose eyes these are, its hole cards, the board so far."""
 
-    `always-fold` folds when it can and else calls; `always-call` calls; `always-raise` makes the smallest raise when it
-    can and else calls; `uniform` plays all actions of the tree alike.
-    """
+    state: BettingState
+    player: int
+    hole: tuple[int, ...]
+    board: tuple[int, ...]
+
+
+class Track(Protocol):
+    """An agent followed through a hand. A value: each step returns a new track and leaves this one as it is."""
+
+    @property
+    def state(self) -> BettingState:
+        """The betting so far."""
+
+    @property
+    def board(self) -> tuple[int, ...]:
+        """The board cards it has seen; before it is asked to act in a round, all of that round."""
+
+    @property
+    def reach(self) -> F64:
+        """[hole] how likely its own actions so far were with each hole, 0 where the board has one of its cards."""
+
+    def probabilities(self) -> tuple[tuple[int, ...], F64]:
+        """Where it is to act: the actions it may take, and float64[action, hole], which sums to one for every hole
+
+        that the board does not block and that it can have here.
+        """
+
+    def after(self, action: int) -> Track:
+        """Either player's next action."""
+
+    def dealt(self, board: tuple[int, ...]) -> Track:
+        """The whole board so far, when more of it is dealt."""
+
+
+class Agent(Protocol):
+    """What plays. `act` draws from `probabilities`; all answers are legal in the real game."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in logs and tables."""
+
+    @property
+    def rules(self) -> GameRules:
+        """The game it plays."""
+
+    def act(self, view: View, rng: np.random.Generator) -> int:
+        """The action it takes where it is to act: FOLD, CALL or the total raised to, as in `games/state.py`."""
+
+    def probabilities(self, view: View) -> dict[int, float]:
+        """How likely it takes each action where it is to act."""
+
+    def range(self, view: View) -> F64:
+        """[hole] how likely its own actions so far were with each hole; the view's own hole does not matter."""
+
+    def follow(self, player: int, hole: int | None = None) -> Track:
+        """A track from the start of a hand, of all holes or of one (its arrays then have one entry)."""
+
+
+class Tracked:
+    """What follows from tracks: the answers to all other questions."""
+
+    rules: GameRules
+
+    def follow(self, player: int, hole: int | None = None) -> Track:
+        raise NotImplementedError
+
+    def act(self, view: View, rng: np.random.Generator) -> int:
+        """Draw from the probabilities."""
+        chances = self.probabilities(view)
+        return list(chances)[draw(np.fromiter(chances.values(), np.float64, len(chances)), rng)]
+
+    def probabilities(self, view: View) -> dict[int, float]:
+        """Those of the view's hole."""
+        if view.state.player != view.player:
+            raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
+        hole = hole_index(view.hole)
+        actions, chances = replay(self.follow(view.player, hole), view).probabilities()
+        return {action: float(chance) for action, chance in zip(actions, chances[:, 0], strict=True) if chance > 0}
+
+    def range(self, view: View) -> F64:
+        """Of all holes."""
+        return replay(self.follow(view.player), view).reach
+
+
+def replay(track: Track, view: View) -> Track:
+    """A track taken from the start of the hand to a view."""
+    rules = view.state.rules
+    for round_, actions in enumerate(view.state.rounds):
+        size = rules.board_size(round_)
+        if size > len(track.board):
+            track = track.dealt(view.board[:size])
+        for action in actions:
+            track = track.after(action)
+    return track
+
+
+def draw(chances: F64, rng: np.random.Generator) -> int:
+    """A place drawn in proportion to some numbers."""
+    ends = np.cumsum(chances)
+    return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(chances) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionAgent(Tracked):
+    """Any Python function of a view that returns the probability of every action it may take."""
 
     name: str
-    by_bucket: None = None
+    rules: GameRules
+    function: Callable[[View], dict[int, float]]
 
-    def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            raise InputError(
-                f"no agent, run or strategy file {shown(self.name)}", remedy=f"named agents: {', '.join(NAMES)}"
-            )
+    def follow(self, player: int, hole: int | None = None) -> FunctionTrack:
+        """Asks the function about every hole."""
+        holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
+        chosen = holes if hole is None else holes[hole : hole + 1]
+        return FunctionTrack(self, player, chosen, BettingState.start(self.rules), (), np.ones(len(chosen)))
 
-    def chances(self, tree: PublicTree) -> F64:
-        """[node] the probability of the action that leads to a node, 1 where no decision does."""
-        chosen = np.flatnonzero((tree.parent >= 0) & (tree.kind[tree.parent] == DECISION))
-        parent, action = tree.parent[chosen], tree.action[chosen]
-        fold, call = action == FOLD, action == CALL
-        first = chosen == tree.first_child[parent]
-        smallest = (action > CALL) & (
-            first | (tree.action[chosen - 1] <= CALL)
-        )  # siblings: fold, call, raises ascending
-        if self.name == "always-fold":
-            plays = fold | (call & ~_offered(tree, parent, fold))
-        elif self.name == "always-raise":
-            plays = smallest | (call & ~_offered(tree, parent, smallest))
-        else:
-            plays = call
-        chances = np.ones(len(tree))
-        chances[chosen] = 1 / tree.num_children[parent] if self.name == "uniform" else plays
+    def ask(self, view: View) -> dict[int, float]:
+        """The function's answer, checked."""
+        chances, legal = self.function(view), view.state.legal()
+        for action, chance in chances.items():
+            if not (chance >= 0 and (legal.allows(action) or chance == 0)):
+                raise InputError(f"{self.name} answers {action_text(action)}: {chance}", remedy="return legal actions")
+        if not abs(sum(chances.values()) - 1) < 1e-6:
+            raise InputError(f"{self.name}: probabilities that sum to {sum(chances.values())}", remedy="return one")
         return chances
 
-    def never(self, tree: PublicTree) -> Flags:
-        """Where the probability is zero."""
-        return np.asarray(self.chances(tree) == 0)
 
-    def tables(self, engine: Engine) -> Tables:
-        """The probabilities by place of the engine's program."""
-        program = engine.program
-        return engine.tables(None, fixed=self.chances(program.tree)[program.arrays.node])
+@dataclass(frozen=True, eq=False)
+class FunctionTrack:
+    """A function followed through a hand, hole by hole."""
 
+    agent: FunctionAgent
+    player: int
+    holes: U8  # [hole, card]
+    state: BettingState
+    board: tuple[int, ...]
+    reach: F64
 
-def _offered(tree: PublicTree, parent: I32, action: Flags) -> Flags:
-    """[child] whether its parent has a child that is such an action."""
-    offers = np.zeros(len(tree), bool)
-    offers[parent[action]] = True
-    return np.asarray(offers[parent])
+    @cached_property
+    def _answers(self) -> tuple[tuple[int, ...], F64]:
+        found: dict[int, F64] = {}
+        for at, cards in enumerate(self.holes.tolist()):
+            if self.reach[at] > 0:
+                for action, chance in self.agent.ask(View(self.state, self.player, tuple(cards), self.board)).items():
+                    found.setdefault(action, np.zeros(len(self.holes)))[at] = chance
+        actions = tuple(sorted(found))  # fold, call, raises ascending
+        return actions, np.array([found[action] for action in actions]).reshape(len(actions), len(self.holes))
+
+    def probabilities(self) -> tuple[tuple[int, ...], F64]:
+        return self._answers
+
+    def after(self, action: int) -> FunctionTrack:
+        reach = self.reach
+        if self.state.player == self.player:
+            actions, chances = self._answers
+            reach = reach * (chances[actions.index(action)] if action in actions else 0.0)
+        return replace(self, state=self.state.apply(action), reach=reach)
+
+    def dealt(self, board: tuple[int, ...]) -> FunctionTrack:
+        free = ~np.isin(self.holes, board).any(axis=1)
+        return replace(self, board=tuple(board), reach=self.reach * free)

@@ -11,7 +11,7 @@ from equipoise._errors import InputError, shown
 from equipoise._jit import I32, U32
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.buckets import BEFORE, BucketMap, fill_board
-from equipoise.agents.agent import NAMES, ByBucket, NamedAgent, ProfileAgent, Strategy
+from equipoise.agents.measured import NAMES, ByBucket, NamedAgent, ProfileAgent, Strategy
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules

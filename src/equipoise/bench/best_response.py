@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from equipoise._jit import U32
-from equipoise.agents.agent import ByBucket, ProfileAgent
+from equipoise.agents.measured import ByBucket, ProfileAgent
 from equipoise.bench.measure import Benchmark
 from equipoise.games.gamedef import load_game
 from equipoise.measure.best_response import Measurement

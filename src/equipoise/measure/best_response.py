@@ -25,7 +25,7 @@ import numpy as np
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, I32, I64
 from equipoise.abstraction.bet_menu import BetMenu, load_menu
-from equipoise.agents.agent import NamedAgent, Strategy
+from equipoise.agents.measured import NamedAgent, Strategy
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile

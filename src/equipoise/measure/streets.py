@@ -16,7 +16,7 @@ import numpy as np
 
 from equipoise._arrays import Int
 from equipoise._jit import F32, I32, U16, U32, kernel
-from equipoise.agents.agent import ByBucket, Strategy
+from equipoise.agents.measured import ByBucket, Strategy
 from equipoise.solve.engine import Engine, look
 from equipoise.solve.last_street import LastStreet
 from equipoise.solve.plan import BEST, Plan, Tables, Workspace, padded

@@ -9,8 +9,8 @@ from typing import Any
 from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
-from equipoise.agents.agent import NamedAgent
 from equipoise.agents.blueprint import profile_agent
+from equipoise.agents.measured import NamedAgent
 from equipoise.measure.best_response import Measurement, exploitability
 from equipoise.measure.report import write_report
 from equipoise.solve import run as runs

@@ -1,0 +1,124 @@
+"""Commands of games and cards: games, equity, abstraction."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.app import Json, app, console, print_json
+
+
+@app.command(epilog="Example: equipoise games holdem.nolimit --menu slumbot-nl --buckets 169,3904,3602,2173")
+def games(
+    name: Annotated[str | None, typer.Argument(help="A built-in game or an ACPC gamedef file.")] = None,
+    menu: Annotated[
+        str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
+    ] = None,
+    buckets: Annotated[str, typer.Option(help="Buckets by street, e.g. 169,200,200,200; without it, lossless.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List the built-in games; or show one game's rules, tree size and memory estimate."""
+    from equipoise.games.gamedef import preset_about, preset_names
+
+    if name is None:
+        listed = [(preset, preset_about(preset)) for preset in preset_names()]
+        if as_json:
+            print_json({"games": [{"name": preset, "about": about} for preset, about in listed]})
+        else:
+            console().print_games(listed)
+        return
+    from equipoise.games.gamedef import load_game
+    from equipoise.games.rules import read_numbers
+
+    rules = load_game(name)
+    by_street = read_numbers(buckets, "buckets", "169,200,200,200") if buckets else ()
+    import equipoise
+
+    report = equipoise.game_report(rules, menu, by_street)
+    if as_json:
+        print_json(report.as_json())
+    else:
+        console().print_game(report)
+
+
+@app.command(epilog='Example: equipoise equity "AhKh" "QQ+,AKs" --board "2c 7d Jh"')
+def equity(
+    first: Annotated[str, typer.Argument(metavar="HANDS", help="A hand or range: AhKh, or QQ+,AKs,KQo:0.5.")],
+    second: Annotated[str, typer.Argument(metavar="HANDS", help="The other side's.")],
+    board: Annotated[str, typer.Option(help="Three, four or five board cards; none is before the flop.")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand of the first range.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Exact equity of hands or ranges, if nobody folds."""
+    from equipoise.cards.deck import FULL_DECK
+    from equipoise.cards.ranges import Range
+
+    ranges = Range.read(first), Range.read(second)
+    cards = FULL_DECK.read_cards(board)
+    import equipoise
+
+    screen = console()
+    with screen.progress_bar("equity") as progress:
+        result = equipoise.equity(*ranges, cards, threads=threads, progress=progress)
+    if as_json:
+        print_json({"board": FULL_DECK.text(cards), **result.as_json(by_hand=by_hand)})
+        return
+    screen.print_equity(result, (first, second))
+    if by_hand:
+        screen.print_hole_equities(result, ranges)
+
+
+abstraction = typer.Typer(no_args_is_help=True, help="Build and look at card abstractions.", rich_markup_mode=None)
+app.add_typer(abstraction, name="abstraction")
+RecipeFile = Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file with a [cards] table.")]
+GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, in place of the recipe's.")]
+
+
+@abstraction.command(
+    "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small"
+)
+def abstraction_report(
+    recipe: RecipeFile,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Where JSON, CSV and pictures go.")] = None,
+    game: GameOption = None,
+    samples: Annotated[
+        int, typer.Option(min=1, help="Random deals, for streets whose hands cannot be counted.")
+    ] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Build the abstraction of a recipe, or open it if it is there, and say what is in its buckets."""
+    import equipoise
+
+    screen = console()
+    with screen.stage_bar() as progress:
+        found = equipoise.abstraction_report(recipe, out, game=game, samples=samples, seed=seed, progress=progress)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        screen.print_abstraction(found)
+
+
+@abstraction.command(
+    "bucket",
+    epilog='Example: equipoise abstraction bucket recipes/abstractions/small.toml AhKh --board "2c 7d Jh"',
+)
+def abstraction_bucket(
+    recipe: RecipeFile,
+    hole: Annotated[str, typer.Argument(metavar="HOLE", help="A player's cards, e.g. AhKh.")],
+    board: Annotated[str, typer.Option(help="The board as it was dealt; none is before the flop.")] = "",
+    game: GameOption = None,
+    as_json: Json = False,
+) -> None:
+    """The bucket of one hand, and what is like it."""
+    import equipoise
+
+    screen = console()
+    with screen.stage_bar() as progress:
+        found = equipoise.abstraction_bucket(recipe, hole, board, game=game, progress=progress)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        screen.print_bucket(found)

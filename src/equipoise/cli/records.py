@@ -1,0 +1,48 @@
+"""Commands that reproduce and benchmark."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.app import Json, app, console, print_json
+
+
+@app.command(epilog="Example: equipoise reproduce cfr-br-figure-3 --out results")
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="An experiment; without it, the list.")] = None,
+    out: Annotated[str, typer.Option(help="Where its JSON, CSV and PNG go.")] = "results",
+    full: Annotated[bool, typer.Option("--full", help="The long version, for a larger machine.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List, or run, the tables and figures of the works behind this project."""
+    from equipoise.experiments import experiment_names
+    from equipoise.experiments import reproduce as run
+
+    if name is None:
+        listed = experiment_names()
+        if as_json:
+            print_json({"experiments": [{"name": key, "about": about} for key, about in listed.items()]})
+        else:
+            console().print_games(list(listed.items()))
+        return
+    summary = run(name, out, full=full, tell=lambda line: print(line, file=sys.stderr))
+    print_json(summary)
+
+
+@app.command(epilog="Example: equipoise bench cards")
+def bench(
+    name: Annotated[str | None, typer.Argument(help="A group of benchmarks; without it, all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run benchmarks, each as a ratio to a peer or a naive twin measured in the same run."""
+    from equipoise.bench import group_names, run_group
+
+    results = {group: run_group(group) for group in ([name] if name else group_names())}
+    if as_json:
+        print_json({"benchmarks": [b.as_json() for group in results.values() for b in group]})
+        return
+    for group, benchmarks in results.items():
+        console().print_benchmarks(group, benchmarks)

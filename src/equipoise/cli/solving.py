@@ -1,0 +1,180 @@
+"""Commands that solve, train, look into strategies and measure them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from equipoise._errors import InputError
+from equipoise.cli.app import Json, app, console, print_json
+
+
+@app.command(
+    epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"; '
+    "equipoise solve my.game --menu pot"
+)
+def solve(
+    what: Annotated[
+        list[str], typer.Argument(metavar="SPOT | show FILE", help="A spot's TOML file or a small game; or a solution.")
+    ],
+    menu: Annotated[
+        str | None,
+        typer.Option(help="No-limit games: a built-in menu (pot, slumbot-nl) or a TOML file; without it, standard."),
+    ] = None,
+    out: Annotated[str, typer.Option(help="Where to save the solution; default: the spot's name.solution.")] = "",
+    target: Annotated[
+        float | None, typer.Option(min=0, help="Exploitability in percent of the pot (big blind).")
+    ] = None,
+    iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 10_000,
+    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    storage: Annotated[str, typer.Option(help="Of tables: float32, or int16 for half the memory.")] = "float32",
+    line: Annotated[str, typer.Option(help='show: a line of betting, e.g. "check, bet 100".')] = "",
+    board: Annotated[str, typer.Option(help="show: the cards dealt since the spot's board.")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand's strategy, EV and equity.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Solve a postflop spot or a small game; or look into a solution."""
+    screen = console()
+    if what[0] == "show":
+        import equipoise
+
+        view = equipoise.Solution.load(_the_one(what[1:], "show needs one file")).strategy(line, board)
+        if as_json:
+            print_json(view.as_json())
+        else:
+            screen.print_node(view, by_hand=by_hand)
+        return
+    name = _the_one(what, "solve one thing at a time")
+    from equipoise.solve.problem import read_problem
+
+    problem = read_problem(name, menu)
+    import equipoise
+
+    with screen.solve_progress(problem, storage, quiet=as_json) as on_look:
+        solution = equipoise.solve(
+            problem,
+            target=target,
+            iterations=iterations,
+            variant=variant,
+            threads=threads,
+            storage=storage,
+            on_look=on_look,
+        )
+    saved = out or f"{problem.name}.solution"
+    solution.save(saved)
+    if as_json:
+        print_json({**solution.as_json(by_hand=by_hand), "file": saved})
+    else:
+        screen.print_solution(solution, saved, by_hand=by_hand)
+
+
+def _the_one(names: list[str], complaint: str) -> str:
+    if len(names) != 1:
+        raise InputError(complaint, remedy="see equipoise solve --help")
+    return names[0]
+
+
+@app.command(epilog="Example: equipoise train leduc --out runs/leduc --minutes 1 --set solver.seed=7")
+def train(
+    recipe: Annotated[str, typer.Argument(help="A built-in recipe, a TOML file, or a run folder.")],
+    out: Annotated[str, typer.Option(metavar="RUN", help="The run's folder.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes of training, in all.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations, in all.")] = None,
+    threads: Annotated[int | None, typer.Option(min=0, help="0: all cores; one is reproducible.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of the recipe.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a blueprint by a recipe; Ctrl-C saves it and stops."""
+    import equipoise
+
+    screen = console()
+    with screen.training() as show:
+        run = equipoise.train(
+            recipe,
+            out,
+            resume=resume,
+            minutes=minutes,
+            iterations=iterations,
+            threads=threads,
+            overrides=overrides or (),
+            on_look=show.look,
+            on_stage=show.stage,
+            say=show.say,
+        )
+    if as_json:
+        print_json(run.as_json())
+    else:
+        screen.print_run(run)
+
+
+strategies = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look into solved strategies.")
+app.add_typer(strategies, name="strategy")
+
+
+@strategies.command(
+    "show", epilog='Example: equipoise strategy show runs/demo --line "raise 300, call" --board "Qs Jh 2h"'
+)
+def strategy_show(
+    run: Annotated[str, typer.Argument(help="A run folder or a strategy file.")],
+    line: Annotated[str, typer.Option(help='A line of betting, e.g. "call, check, bet 100".')] = "",
+    board: Annotated[str, typer.Option(help="The board there: by hand instead of by bucket.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show a node of a solved strategy: the preflop grid, or each bucket's frequencies."""
+    import equipoise
+
+    view = equipoise.show_strategy(run, line, board)
+    if as_json:
+        print_json(view.as_json())
+    else:
+        console().print_strategy(view)
+
+
+@app.command(
+    epilog="Examples: equipoise measure runs/leduc; equipoise measure always-call --game holdem.limit --sample-flops 20"
+)
+def measure(
+    what: Annotated[
+        str, typer.Argument(help="A run folder, a strategy file; always-fold, always-call, always-raise or uniform.")
+    ],
+    game: Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")] = "",
+    menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
+    method: Annotated[str, typer.Option(help="auto or exact (the best response in the whole game).")] = "auto",
+    sample_flops: Annotated[
+        int | None, typer.Option(metavar="N", help="Estimate from N flops drawn at random, with a 95% interval.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep finished flops here; a later run goes on from them.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how exploitable an agent is: what best responses to it win."""
+    from equipoise.agents.blueprint import load_agent
+
+    agent, rules, bets = load_agent(what, game, menu)
+    import equipoise
+
+    screen = console()
+    with screen.progress_bar("best response") as progress:
+        result = equipoise.exploitability(
+            rules,
+            agent,
+            menu=bets,
+            method=method,
+            sample_flops=sample_flops,
+            seed=seed,
+            threads=threads,
+            out=out,
+            progress=progress,
+        )
+    if as_json:
+        print_json(result.as_json())
+    else:
+        screen.print_exploitability(result)
