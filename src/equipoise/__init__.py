@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
     from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
     from equipoise.agents.measured import NamedAgent as NamedAgent
+    from equipoise.agents.postprocess import PostProcess as PostProcess
+    from equipoise.agents.postprocess import process_profile as process_profile
     from equipoise.cards.deck import Deck as Deck
     from equipoise.cards.equity import Equity as Equity
     from equipoise.cards.equity import equity as equity
@@ -64,6 +66,8 @@ _HOME = {
     "abstraction_bucket": "abstraction.lookup",
     "build_abstraction": "abstraction.recipe_file",
     "NamedAgent": "agents.measured",
+    "PostProcess": "agents.postprocess",
+    "process_profile": "agents.postprocess",
     "Deck": "cards.deck",
     "Equity": "cards.equity",
     "equity": "cards.equity",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
 from equipoise._jit import I32, U32
-from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.buckets import BEFORE, BucketMap, fill_board
-from equipoise.agents.measured import NAMES, ByBucket, NamedAgent, ProfileAgent, Strategy
+from equipoise.agents.measured import ByBucket, ProfileAgent
 from equipoise.cards.symmetry import hole_card_table
-from equipoise.games.gamedef import load_game
-from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.strategy.file import StrategyFile, load_strategy
+from equipoise.games.rules import PLAYERS
+from equipoise.strategy.file import StrategyFile
 from equipoise.strategy.profile import Profile
 from equipoise.tree.public_cards import PublicCards
 
@@ -23,21 +19,6 @@ from equipoise.tree.public_cards import PublicCards
 def blueprint(strategy: StrategyFile) -> ProfileAgent:
     """The agent that plays a strategy file."""
     return profile_agent(strategy.name, strategy.profile, strategy.buckets)
-
-
-def load_agent(what: str, game: str = "", menu: str | None = None) -> tuple[Strategy, GameRules, BetMenu | str | None]:
-    """An agent, its game and its bets: a run folder, a strategy file, or a named agent, which plays any game."""
-    if what in NAMES or not Path(what).exists():
-        agent = NamedAgent(what)
-        if not game:
-            raise InputError(f"{what} plays any game", remedy="name one, e.g. --game holdem.limit")
-        return agent, load_game(game), menu
-    strategy = load_strategy(what)
-    if game:
-        strategy.require(load_game(game))
-    if menu is not None:
-        raise InputError(f"{shown(what)} has bets of its own", remedy="leave out the menu")
-    return blueprint(strategy), strategy.rules, strategy.plan.menu
 
 
 def profile_agent(name: str, profile: Profile, buckets: BucketMap) -> ProfileAgent:

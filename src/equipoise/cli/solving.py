@@ -156,7 +156,7 @@ def measure(
     as_json: Json = False,
 ) -> None:
     """Measure how exploitable an agent is: what best responses to it win."""
-    from equipoise.agents.blueprint import load_agent
+    from equipoise.agents.load import load_agent
 
     agent, rules, bets = load_agent(what, game, menu)
     import equipoise

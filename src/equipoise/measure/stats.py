@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
+
+from equipoise._arrays import F64
 
 
 def t975(degrees: int) -> float:
@@ -15,3 +18,11 @@ def t975(degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
     return float(sum(term / degrees**power for power, term in enumerate(terms)))
+
+
+def interval(values: F64) -> tuple[float, float]:
+    """The mean of independent observations, and half the width of its 95% interval."""
+    count = len(values)
+    if count < 2:
+        return float(values.mean()) if count else 0.0, float("inf")
+    return float(values.mean()), t975(count - 1) * float(values.std(ddof=1)) / math.sqrt(count)

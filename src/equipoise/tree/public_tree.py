@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise._arrays import Int
 from equipoise._errors import InputError
 from equipoise._jit import F64, I8, I32, I64, U8, inlined, kernel
 from equipoise.abstraction.bet_menu import ALL_IN, LEVELS, MIN, BetMenu
@@ -24,13 +25,13 @@ DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
 MOST_NODES = 2**31 - 1
 MOST_ACTIONS = 2 + 64
 
-# columns of a node's state while the tree grows
-_KIND, _PLAYER, _SPENT, _RAISES, _WAITING, _MIN_RAISE = 0, 1, 2, 4, 5, 6  # spent: one column a player
-_COLUMNS = 7
+# columns of a betting state in kernels: while the tree grows, while a hand is played
+KIND, PLAYER, SPENT, RAISES, WAITING, MIN_RAISE = 0, 1, 2, 4, 5, 6  # spent: one column a player
+COLUMNS = 7
 _LAST_LEVEL = len(LEVELS) - 1
 
 
-class _Plan(NamedTuple):
+class BettingPlan(NamedTuple):
     """Rules and menu as arrays, for the kernels."""
 
     limit: bool
@@ -132,7 +133,7 @@ def build_tree(
     """The betting tree of a game; a no-limit game needs a menu."""
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
-    plan = _plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
+    plan = betting_plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
     growth = _Growth(rules, root)
     while growth.level_size:
         growth.grow(plan, most_nodes)
@@ -159,7 +160,8 @@ def prune(tree: PublicTree, gone: Any) -> PublicTree:
     )  # fmt: skip
 
 
-def _plan(rules: GameRules, menu: BetMenu | None, root: Root | None) -> _Plan:
+def betting_plan(rules: GameRules, menu: BetMenu | None = None, root: Root | None = None) -> BettingPlan:
+    """Rules and menu as arrays; without a menu there are no sizes to choose from in a no-limit game."""
     fractions: list[float] = []
     first = np.zeros((rules.rounds, PLAYERS, len(LEVELS)), np.int32)
     count = np.zeros((rules.rounds, PLAYERS, len(LEVELS)), np.int32)
@@ -169,7 +171,7 @@ def _plan(rules: GameRules, menu: BetMenu | None, root: Root | None) -> _Plan:
                 first[street, player, level], count[street, player, level] = len(fractions), len(sizes)
                 fractions.extend({ALL_IN: np.inf, MIN: 0.0}[size] if isinstance(size, str) else size for size in sizes)
     stack, chips = min(rules.stacks), root.chips if root else 0
-    return _Plan(
+    return BettingPlan(
         limit=rules.limit,
         stack=stack,
         big_blind=rules.big_blind,
@@ -204,7 +206,7 @@ class _Growth:
     def level_size(self) -> int:
         return len(self.level)
 
-    def grow(self, plan: _Plan, most_nodes: int) -> None:
+    def grow(self, plan: BettingPlan, most_nodes: int) -> None:
         """Finish the current level and make the next one, of this street or, when it is complete, of the next."""
         level, size = self.level, len(self.level)
         counts = np.zeros(size, np.int64)
@@ -215,19 +217,19 @@ class _Growth:
             raise InputError(f"a betting tree of over {most_nodes:,} nodes", remedy="use fewer sizes or a cap")
         self.parts.append(
             {
-                "kind": level[:, _KIND].astype(np.uint8),
-                "player": level[:, _PLAYER].astype(np.int8),
+                "kind": level[:, KIND].astype(np.uint8),
+                "player": level[:, PLAYER].astype(np.int8),
                 "street": np.full(size, self.street, np.uint8),
                 "parent": self.level_parent,
                 "first_child": np.where(counts > 0, below + ends - counts, -1).astype(np.int32),
                 "num_children": counts.astype(np.uint8),
                 "action": self.level_action,
-                "chips": level[:, _SPENT : _SPENT + 2].astype(np.int32),
+                "chips": level[:, SPENT : SPENT + 2].astype(np.int32),
             }
         )
-        deals = np.flatnonzero(level[:, _KIND] == DEAL)
+        deals = np.flatnonzero(level[:, KIND] == DEAL)
         self.deals.append(((self.nodes + deals).astype(np.int32), level[deals]))
-        self.level = np.empty((int(ends[-1]), _COLUMNS), np.int32)
+        self.level = np.empty((int(ends[-1]), COLUMNS), np.int32)
         self.level_action = np.empty(int(ends[-1]), np.int32)
         self.level_parent = np.empty(int(ends[-1]), np.int32)
         write_children(
@@ -238,17 +240,17 @@ class _Growth:
         if not len(self.level):
             self._open_next_street(plan)
 
-    def _open_next_street(self, plan: _Plan) -> None:
+    def _open_next_street(self, plan: BettingPlan) -> None:
         nodes = np.concatenate([nodes for nodes, _ in self.deals])
         states = np.concatenate([states for _, states in self.deals])
         self.deals = []
         self.street += 1
         self.street_first.append(self.nodes)
-        states[:, _KIND] = DECISION
-        states[:, _PLAYER] = plan.first[min(self.street, plan.last_street)]
-        states[:, _RAISES] = 0
-        states[:, _WAITING] = 2
-        states[:, _MIN_RAISE] = states[:, _SPENT : _SPENT + 2].max(axis=1) + plan.big_blind
+        states[:, KIND] = DECISION
+        states[:, PLAYER] = plan.first[min(self.street, plan.last_street)]
+        states[:, RAISES] = 0
+        states[:, WAITING] = 2
+        states[:, MIN_RAISE] = states[:, SPENT : SPENT + 2].max(axis=1) + plan.big_blind
         self.level, self.level_parent = states, nodes
         self.level_action = np.full(len(states), CALL, np.int32)
 
@@ -263,10 +265,10 @@ class _Growth:
 
 
 @inlined
-def _list_actions(node: I32, street: int, plan: _Plan, actions: I32) -> int:
+def _list_actions(node: I32, street: int, plan: BettingPlan, actions: I32) -> int:
     """The actions of a decision node, fold, call, then raises ascending. OUT: int32[action]; returns how many."""
-    player = node[_PLAYER]
-    spent, opposing = node[_SPENT + player], node[_SPENT + 1 - player]
+    player = node[PLAYER]
+    spent, opposing = node[SPENT + player], node[SPENT + 1 - player]
     most = max(spent, opposing)
     count = 0
     if spent < most:
@@ -274,13 +276,13 @@ def _list_actions(node: I32, street: int, plan: _Plan, actions: I32) -> int:
         count = 1
     actions[count] = CALL
     count += 1
-    if node[_RAISES] >= plan.max_raises[street] or most >= plan.stack:
+    if node[RAISES] >= plan.max_raises[street] or most >= plan.stack:
         return count
     if plan.limit:
         actions[count] = min(most + plan.raise_size[street], plan.stack)
         return count + 1
-    level = min(node[_RAISES], _LAST_LEVEL)
-    least = min(node[_MIN_RAISE], plan.stack)
+    level = min(node[RAISES], _LAST_LEVEL)
+    least = min(node[MIN_RAISE], plan.stack)
     raises = count
     for i in range(plan.size_count[street, player, level]):
         fraction = plan.fraction[plan.size_first[street, player, level] + i]
@@ -313,10 +315,10 @@ def _insert(total: int, start: int, count: int, actions: I32) -> int:
 
 
 @kernel
-def count_children(level: I32, street: int, plan: _Plan, actions: I32, counts: I64) -> None:
+def count_children(level: I32, street: int, plan: BettingPlan, actions: I32, counts: I64) -> None:
     """IN: int32[node, column]; scratch: int32[action]; OUT: int64[node], 0 where the node is no decision."""
     for i in range(level.shape[0]):
-        if level[i, _KIND] == DECISION:
+        if level[i, KIND] == DECISION:
             counts[i] = _list_actions(level[i], street, plan, actions)
 
 
@@ -325,7 +327,7 @@ def write_children(
     level: I32,
     street: int,
     first_node: int,
-    plan: _Plan,
+    plan: BettingPlan,
     actions: I32,
     below: I32,
     below_action: I32,
@@ -334,35 +336,35 @@ def write_children(
     """IN: int32[node, column]; scratch: int32[action]; OUT: int32[child, column], int32[child], int32[child]."""
     at = 0
     for i in range(level.shape[0]):
-        if level[i, _KIND] != DECISION:
+        if level[i, KIND] != DECISION:
             continue
         for action in actions[: _list_actions(level[i], street, plan, actions)]:
             child = below[at]
             for column in range(child.size):
                 child[column] = level[i, column]
-            _take(action, street, plan, child)
+            take(action, street, plan, child)
             below_action[at] = action
             below_parent[at] = first_node + i
             at += 1
 
 
 @inlined
-def _take(action: int, street: int, plan: _Plan, node: I32) -> None:
-    """Turn a node's state into that after an action."""
-    player = node[_PLAYER]
-    most = max(node[_SPENT], node[_SPENT + 1])
+def take(action: Int, street: Int, plan: BettingPlan, node: I32) -> None:
+    """Turn a betting state into that after an action. IN OUT: int32[column]."""
+    player = node[PLAYER]
+    most = max(node[SPENT], node[SPENT + 1])
     if action == FOLD:
-        node[_KIND] = FOLDED
+        node[KIND] = FOLDED
     elif action == CALL:
-        node[_SPENT + player] = most
-        node[_PLAYER] = 1 - player
-        node[_WAITING] -= 1
-        if node[_WAITING] == 0:
-            node[_KIND] = SHOWDOWN if street == plan.last_street or most >= plan.stack else DEAL
-            node[_PLAYER] = -1
+        node[SPENT + player] = most
+        node[PLAYER] = 1 - player
+        node[WAITING] -= 1
+        if node[WAITING] == 0:
+            node[KIND] = SHOWDOWN if street == plan.last_street or most >= plan.stack else DEAL
+            node[PLAYER] = -1
     else:
-        node[_MIN_RAISE] = max(node[_MIN_RAISE], 2 * action - most)
-        node[_SPENT + player] = action
-        node[_PLAYER] = 1 - player
-        node[_WAITING] = 1
-        node[_RAISES] += 1
+        node[MIN_RAISE] = max(node[MIN_RAISE], 2 * action - most)
+        node[SPENT + player] = action
+        node[PLAYER] = 1 - player
+        node[WAITING] = 1
+        node[RAISES] += 1

@@ -1,0 +1,1 @@
+"""At the table: matches, logs, protocols, the terminal."""

@@ -1,0 +1,228 @@
+"""Matches between two agents: duplicate by default, with a 95% interval.
+
+In a duplicate match every deal is played twice, with the seats changed, and the mean of the two is one observation: the
+luck of the cards mostly cancels. Two tables play in a kernel (`batch.py`), any other agents hand by hand. A match with
+a seed is the same on any number of threads: each chunk of deals has a random stream of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise._jit import F64, I32, U8
+from equipoise.agents.agent import Agent, View
+from equipoise.agents.table import TableAgent
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.games.state import BettingState, Deal
+from equipoise.measure.stats import interval
+from equipoise.play.batch import END, MOST_HISTORY, Room, Side, play_deals
+from equipoise.solve.engine import all_cores
+from equipoise.tree.public_tree import betting_plan
+
+CHUNK = 4096  # deals with a random stream of their own
+SLOW_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class PlayedHand:
+    """A finished hand: the betting, the cards, and which player the match's first agent was."""
+
+    state: BettingState
+    deal: Deal
+    seat: int
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """What a match says of the first agent: milli-big-blinds per hand, with half the width of the 95% interval."""
+
+    names: tuple[str, str]
+    game: str
+    hands: int
+    mbb_per_hand: float
+    ci95: float
+    by_player: tuple[float, float]  # as player 0 and as player 1
+    duplicate: bool
+    seconds: float
+    aivat: dict[str, Any] | None = None
+    seed: int = 1
+
+    @property
+    def hands_per_second(self) -> float:
+        return self.hands / max(self.seconds, 1e-9)
+
+    def as_json(self) -> dict[str, Any]:
+        """For other programs."""
+        return {
+            "agents": list(self.names),
+            "game": self.game,
+            "hands": self.hands,
+            "mbb_per_hand": self.mbb_per_hand,
+            "ci95": self.ci95,
+            "by_player": list(self.by_player),
+            "duplicate": self.duplicate,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "hands_per_second": self.hands_per_second,
+            "aivat": self.aivat,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some deals that were played. Chips are the first agent's, [deal, seat]."""
+
+    values: F64
+    deals: U8  # [deal, seat, card]
+    history: I32  # [deal, seat, action] ended by END; empty if nobody asked for it
+
+    def hands(self, rules: GameRules) -> Iterator[PlayedHand]:
+        """One by one."""
+        for i, seat in np.ndindex(*self.values.shape):
+            state = BettingState.start(rules)
+            for action in self.history[i, seat].tolist():
+                if action == END:
+                    break
+                state = state.apply(action)
+            yield PlayedHand(state, dealt(rules, self.deals[i, seat].tolist()), seat)
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Two agents of one game."""
+
+    one: Agent
+    two: Agent
+    duplicate: bool = True
+    seed: int = 1
+    keep_hands: bool = False
+
+    def __post_init__(self) -> None:
+        rules, other = self.one.rules, self.two.rules
+        if rules.fingerprint != other.fingerprint:
+            raise InputError(
+                f"{self.one.name} plays {rules.name or 'one game'}, {self.two.name} {other.name or 'another'}",
+                remedy="let two agents of the same game play",
+            )
+        if rules.stacks[0] != rules.stacks[1]:
+            raise InputError(f"stacks {rules.stacks}", remedy="duplicate play needs equal stacks")
+
+    @property
+    def rules(self) -> GameRules:
+        return self.one.rules
+
+    @property
+    def is_fast(self) -> bool:
+        """Are both tables?"""
+        return isinstance(self.one, TableAgent) and isinstance(self.two, TableAgent)
+
+    def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
+        """Play some deals, each twice; chunks come in order, whatever the number of threads."""
+        size = CHUNK if self.is_fast else SLOW_CHUNK
+        starts = range(0, deals, size)
+        streams = np.random.SeedSequence(self.seed).spawn(len(starts))
+        play = self._play_tables if self.is_fast else self._play_slowly
+        tasks = ((min(size, deals - start), stream) for start, stream in zip(starts, streams, strict=True))
+        workers = threads or all_cores()
+        if workers == 1 or not self.is_fast:
+            yield from (play(*task) for task in tasks)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            ahead = []
+            for task in tasks:
+                ahead.append(pool.submit(play, *task))
+                if len(ahead) > 2 * workers:
+                    yield ahead.pop(0).result()
+            for future in ahead:
+                yield future.result()
+
+    def _play_tables(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
+        rules, one, two = self.rules, self.one, self.two
+        assert isinstance(one, TableAgent) and isinstance(two, TableAgent)
+        chunk = Chunk(
+            np.empty((deals, PLAYERS)),
+            np.empty((deals, PLAYERS, rules.deal_size), np.uint8),
+            np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands else 0), np.int32),
+        )
+        play_deals(
+            Side(one.table, one.buckets.tables), Side(two.table, two.buckets.tables), betting_plan(rules),
+            np.array(rules.blinds), rules.hole_cards, self.duplicate, rules.ranker.tables,
+            np.arange(rules.deck.size, dtype=np.uint8), Room.of(rules, stream), chunk.deals, chunk.values,
+            chunk.history,
+        )  # fmt: skip
+        return chunk
+
+    def _play_slowly(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
+        rules, rng = self.rules, np.random.default_rng(stream)
+        values = np.empty((deals, PLAYERS))
+        cards = np.empty((deals, PLAYERS, rules.deal_size), np.uint8)
+        history = np.full((deals, PLAYERS, MOST_HISTORY), END, np.int32)
+        for i, seat in np.ndindex(deals, PLAYERS):
+            if seat and self.duplicate:
+                cards[i, 1] = cards[i, 0]
+            else:
+                cards[i, seat] = rng.permutation(rules.deck.size)[: rules.deal_size]
+            agents = (self.one, self.two) if seat == 0 else (self.two, self.one)
+            deal = dealt(rules, cards[i, seat].tolist())
+            state = play_hand(agents, deal, rng)
+            actions = [action for taken in state.rounds for action in taken][: MOST_HISTORY - 1]
+            history[i, seat, : len(actions)] = actions
+            values[i, seat] = state.payoffs(deal)[seat]
+        return Chunk(values, cards, history)
+
+
+def dealt(rules: GameRules, cards: list[int]) -> Deal:
+    """The deal of a row of cards: the holes of player 0, of player 1, the board."""
+    holes = rules.hole_cards
+    return Deal((tuple(cards[:holes]), tuple(cards[holes : 2 * holes])), tuple(cards[2 * holes :]))
+
+
+def play_hand(agents: tuple[Agent, Agent], deal: Deal, rng: np.random.Generator) -> BettingState:
+    """Play one hand; agents are by player."""
+    state = BettingState.start(agents[0].rules)
+    while not state.is_over:
+        player, board = state.player, deal.board[: state.rules.board_size(state.round)]
+        state = state.apply(agents[player].act(View(state, player, deal.holes[player], board), rng))
+    return state
+
+
+def match(
+    one: Agent,
+    two: Agent,
+    *,
+    hands: int = 100_000,
+    duplicate: bool = True,
+    seed: int = 1,
+    threads: int = 0,
+    on_hand: Callable[[PlayedHand], None] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> MatchResult:
+    """Play a match; `on_hand` sees every hand (to log it), `progress` the share that is done."""
+    if hands < 4:
+        raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
+    deals = (hands + 1) // PLAYERS
+    game = Match(one, two, duplicate, seed, keep_hands=on_hand is not None)
+    start = time.perf_counter()
+    values, done = np.empty((deals, PLAYERS)), 0
+    for chunk in game.play(deals, threads):
+        values[done : done + len(chunk.values)] = chunk.values
+        done += len(chunk.values)
+        if on_hand:
+            for hand in chunk.hands(game.rules):
+                on_hand(hand)
+        if progress:
+            progress(done / deals)
+    unit = 1000 / game.rules.big_blind
+    mean, half = interval(unit * (values.mean(axis=1) if duplicate else values.ravel()))
+    by_player = unit * values.mean(axis=0)
+    return MatchResult(
+        (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
+        duplicate, time.perf_counter() - start, seed=seed,
+    )  # fmt: skip
