@@ -160,6 +160,10 @@ class TableAgent(Tracked):
         start = Place(0, 1.0, np.ones(len(chosen)))
         return TableTrack(self, player, chosen, BettingState.start(self.rules), (), (start,))
 
+    def buckets_of(self, hands: U8) -> I64:
+        """[..., street] the buckets of whole hands. IN: uint8[..., card], hole cards first."""
+        return self.buckets.buckets_of_deals(hands.reshape(-1, hands.shape[-1])).reshape(*hands.shape[:-1], -1)
+
     def cells(self, street: int, board: tuple[int, ...], holes: U8) -> I32:
         """[hole] buckets on a board, -1 where blocked."""
         if len(holes) == 1:

@@ -22,7 +22,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.stats import interval
-from equipoise.play.batch import END, MOST_HISTORY, Room, Side, play_deals
+from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.solve.engine import all_cores
 from equipoise.tree.public_tree import betting_plan
 
@@ -146,18 +146,17 @@ class Match:
     def _play_tables(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
         rules, one, two = self.rules, self.one, self.two
         assert isinstance(one, TableAgent) and isinstance(two, TableAgent)
-        chunk = Chunk(
-            np.empty((deals, PLAYERS)),
-            np.empty((deals, PLAYERS, rules.deal_size), np.uint8),
-            np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands else 0), np.int32),
-        )
-        play_deals(
-            Side(one.table, one.buckets.tables), Side(two.table, two.buckets.tables), betting_plan(rules),
-            np.array(rules.blinds), rules.hole_cards, self.duplicate, rules.ranker.tables,
-            np.arange(rules.deck.size, dtype=np.uint8), Room.of(rules, stream), chunk.deals, chunk.values,
-            chunk.history,
-        )  # fmt: skip
-        return chunk
+        room = Room.of(stream)
+        cards = np.empty((deals, PLAYERS, rules.deal_size), np.uint8)
+        deal_cards(self.duplicate, np.arange(rules.deck.size, dtype=np.uint8), room.random, cards)
+        hands = hands_of_sides(rules, cards)
+        buckets = np.stack([agent.buckets_of(hands[:, :, side]) for side, agent in enumerate((one, two))], axis=2)
+        ranks = rules.ranker.ranks(hands.reshape(-1, rules.hand_cards)).reshape(hands.shape[:3])
+        values = np.empty((deals, PLAYERS))
+        history = np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands else 0), np.int32)
+        blinds = np.array(rules.blinds)
+        play_deals(one.table, two.table, buckets, ranks, betting_plan(rules), blinds, room, values, history)
+        return Chunk(values, cards, history)
 
     def _play_slowly(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
         rules, rng = self.rules, np.random.default_rng(stream)
@@ -176,6 +175,18 @@ class Match:
             history[i, seat, : len(actions)] = actions
             values[i, seat] = state.payoffs(deal)[seat]
         return Chunk(values, cards, history)
+
+
+def hands_of_sides(rules: GameRules, cards: U8) -> U8:
+    """[deal, seat, side, card] each side's hole and the board; side one is player `seat`. IN: [deal, seat, card]."""
+    holes = rules.hole_cards
+    players = [np.s_[:, :, :holes], np.s_[:, :, holes : 2 * holes]]
+    hands = np.empty((len(cards), PLAYERS, PLAYERS, rules.hand_cards), np.uint8)
+    hands[:, :, :, holes:] = cards[:, :, np.newaxis, 2 * holes :]
+    for player, part in enumerate(players):
+        for seat in range(PLAYERS):
+            hands[:, seat, player if seat == 0 else 1 - player, :holes] = cards[part][:, seat]
+    return hands
 
 
 def dealt(rules: GameRules, cards: list[int]) -> Deal:
