@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from equipoise.cards.equity import equity as equity
     from equipoise.cards.evaluate import Ranker as Ranker
     from equipoise.cards.isomorphism import HandIndexer as HandIndexer
+    from equipoise.cards.matchups import equities_against as equities_against
     from equipoise.cards.ranges import Range as Range
     from equipoise.games.gamedef import load_game as load_game
     from equipoise.games.gamedef import preset_names as preset_names
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from equipoise.measure.abstraction import abstraction_report as abstraction_report
     from equipoise.measure.best_response import Exploitability as Exploitability
     from equipoise.measure.best_response import exploitability as exploitability
+    from equipoise.measure.lbr import LocalBestResponse as LocalBestResponse
+    from equipoise.measure.lbr import local_best_response as local_best_response
     from equipoise.measure.training import train as train
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
@@ -73,6 +76,7 @@ _HOME = {
     "equity": "cards.equity",
     "Ranker": "cards.evaluate",
     "HandIndexer": "cards.isomorphism",
+    "equities_against": "cards.matchups",
     "Range": "cards.ranges",
     "load_game": "games.gamedef",
     "preset_names": "games.gamedef",
@@ -83,6 +87,8 @@ _HOME = {
     "abstraction_report": "measure.abstraction",
     "Exploitability": "measure.best_response",
     "exploitability": "measure.best_response",
+    "LocalBestResponse": "measure.lbr",
+    "local_best_response": "measure.lbr",
     "train": "measure.training",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",

@@ -1,0 +1,242 @@
+"""The chance of one hole against every hole, when the rest of the board is dealt at random and nobody folds.
+
+On a partial board every completion is ranked once for all of the opponent's holes. Where nothing is dealt and there
+are too many boards for that (hold'em: 2,118,760 for each hole), a table of all pairs is built once and kept in the
+cache: one board of each class under renaming of suits, all pairs compared, the counts then averaged over renamings.
+Counts are whole numbers, so results are exact up to the last rounding.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from math import comb
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from equipoise._arrays import Int
+from equipoise._cache import mapped_arrays
+from equipoise._errors import InputError
+from equipoise._jit import F32, F64, I32, U8, U16, kernel
+from equipoise.cards.deck import Deck, hole_cards
+from equipoise.cards.evaluate import (
+    BLOCKED,
+    Ranker,
+    RankTables,
+    rank_cards_on_board,
+    rank_of_key,
+    rank_pairs_on_board,
+)
+from equipoise.cards.symmetry import deal_classes, renamed_holes, renamings_that_keep
+
+MOST_RUNOUTS = 30_000  # of an empty board: beyond, a table of all pairs is built once
+BATCH = 512  # boards whose ranks are held at a time; their number must fit sixteen bits
+PIECES = 48
+FORMAT = 1  # of the kept table
+
+Progress: TypeAlias = Callable[[float], None]
+
+_0 = np.uint64(0)
+_tables: dict[tuple[Ranker, int], F32] = {}
+
+
+class Game(Protocol):
+    """What of a game's rules matters here."""
+
+    @property
+    def deck(self) -> Deck: ...
+
+    @property
+    def hole_cards(self) -> int: ...
+
+    @property
+    def ranker(self) -> Ranker: ...
+
+
+def equities_against(game: Game, hole: int, board: Sequence[int] = ()) -> F64:
+    """[opponent's hole] a hole's chance to win, ties half, on a board of any size.
+
+    0 where the opponent's hole shares a card with it or with the board, so that weights can be multiplied with it.
+    """
+    if not 0 <= hole < game.deck.holes(game.hole_cards):
+        raise InputError(f"no hole number {hole}", remedy=f"use 0 to {game.deck.holes(game.hole_cards) - 1}")
+    mine, size = hole_cards(hole, game.hole_cards), game.ranker.cards - game.hole_cards
+    game.deck.check_cards((*mine, *board))
+    if len(board) > size:
+        raise InputError(f"a board of {len(board)} cards", remedy=f"give up to {size}")
+    if needs_table(game) and not board:
+        return np.asarray(equity_table(game)[hole], np.float64)
+    return _enumerated(game, mine, board, size - len(board))
+
+
+def _enumerated(game: Game, mine: Sequence[int], board: Sequence[int], missing: int) -> F64:
+    """The same by dealing every rest of the board."""
+    deck = game.deck
+    left = deck.size - len(mine) - len(board)
+    halves = np.zeros(deck.holes(game.hole_cards), np.int32)
+    cards, scratch = np.array([*mine, *board], np.uint8), np.empty((2, deck.size), np.uint8)
+    place = np.arange(missing, dtype=np.uint8)
+    count_runouts(cards, len(mine), comb(left, missing), game.ranker.tables, place, scratch[0], scratch[1], halves)
+    return halves / (2.0 * comb(left - game.hole_cards, missing))
+
+
+@kernel
+def count_runouts(
+    cards: U8, hole_cards: Int, runouts: Int, tables: RankTables, place: U8, live: U8, left: U8, halves: I32
+) -> None:
+    """Add 2 for every hole that the hole beats on a completed board, 1 for every tie.
+
+    IN: uint8[card], the hole and then the board; scratch: uint8[card to come], 0, 1, 2, ..., uint8[deck] x 2;
+    OUT: int32[hole].
+    """
+    start, hole_key, mask, hole_mask = tables.start, _0, _0, _0
+    for i in range(cards.size):
+        if i < hole_cards:
+            hole_key += tables.card_key[cards[i]]
+            hole_mask |= tables.card_mask[cards[i]]
+        else:
+            start += tables.card_key[cards[i]]
+            mask |= tables.card_mask[cards[i]]
+    count = 0
+    for card in range(tables.card_key.size):
+        if tables.card_mask[card] & (mask | hole_mask) == _0:
+            live[count] = np.uint8(card)
+            count += 1
+    for _ in range(runouts):
+        key, full, there, taken = start, mask, 0, 0
+        for i in range(count):
+            card = live[i]
+            if taken < place.size and place[taken] == i:
+                key += tables.card_key[card]
+                full |= tables.card_mask[card]
+                taken += 1
+            else:
+                left[there] = card
+                there += 1
+        rank = rank_of_key(key + hole_key, full | hole_mask, tables.row_start, tables.ranks)
+        if hole_cards == 2:
+            _compare_pairs(left[:there], key, full, rank, tables, halves)
+        else:
+            _compare_cards(left[:there], key, full, rank, tables, halves)
+        for i in range(place.size):  # the next set, colexicographically
+            if i == place.size - 1 or place[i] + 1 < place[i + 1]:
+                place[i] += np.uint8(1)
+                for j in range(i):
+                    place[j] = np.uint8(j)
+                break
+
+
+@kernel
+def _compare_pairs(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, tables: RankTables, halves: I32) -> None:
+    row_start, table, card_key, card_mask = tables.row_start, tables.ranks, tables.card_key, tables.card_mask
+    for i in range(1, left.size):
+        high = np.uint32(left[i])
+        key_high, mask_high = key + card_key[high], mask | card_mask[high]
+        row = halves[high * (high - np.uint32(1)) >> np.uint32(1) :]
+        for j in range(i):
+            low = left[j]
+            other = rank_of_key(key_high + card_key[low], mask_high | card_mask[low], row_start, table)
+            row[low] += np.int32(rank > other) + np.int32(rank >= other)
+
+
+@kernel
+def _compare_cards(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, tables: RankTables, halves: I32) -> None:
+    for card in left:
+        other = rank_of_key(key + tables.card_key[card], mask | tables.card_mask[card], tables.row_start, tables.ranks)
+        halves[card] += np.int32(rank > other) + np.int32(rank >= other)
+
+
+def needs_table(game: Game) -> bool:
+    """Whether a hole has so many boards that all pairs are worked out together, once."""
+    deck, board = game.deck, game.ranker.cards - game.hole_cards
+    return comb(deck.size - game.hole_cards, board) > MOST_RUNOUTS
+
+
+def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = None) -> F32:
+    """[hole, opponent's hole] the chances of all pairs before anything is dealt, from the cache if it has them."""
+    ranker, count = game.ranker, game.hole_cards
+    if (ranker, count) not in _tables:
+        key = f"equities of pairs, format {FORMAT}: {ranker!r}, {count}"
+        kept = mapped_arrays(
+            "matchups",
+            ("share",),
+            key,
+            lambda: {"share": _build_table(ranker, count, threads or os.cpu_count() or 1, progress)},
+        )
+        _tables[ranker, count] = kept["share"]  # type: ignore[assignment]
+    return _tables[ranker, count]
+
+
+def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Progress | None) -> F32:
+    deck, board_cards = ranker.deck, ranker.cards - hole_cards
+    holes = deck.holes(hole_cards)
+    renamings = renamings_that_keep(deck, hole_cards, [np.ones(holes)])
+    boards, times = deal_classes(deck, (), board_cards, renamings)
+    order = np.argsort(times, kind="stable")
+    boards, times = boards[order], times[order]
+    cuts = sorted({*range(0, len(boards), BATCH), *(np.flatnonzero(np.diff(times)) + 1).tolist(), len(boards)})
+    batches = list(pairwise(cuts))  # each of boards that stand for equally many
+
+    def work(piece: int) -> I32:
+        wins, beaten = np.zeros((holes, holes), np.int32), np.empty(holes, np.uint16)
+        ranks, live = np.empty((BATCH, holes), np.uint16), np.empty(deck.size, np.uint8)
+        for first, end in batches[piece::PIECES]:
+            rank_boards(boards[first:end], hole_cards, ranker.tables, live, ranks)
+            add_wins(ranks[: end - first], np.int32(times[first]), beaten, wins)
+        return wins
+
+    wins = np.zeros((holes, holes), np.int32)
+    with ThreadPoolExecutor(threads) as pool:
+        for done, part in enumerate(pool.map(work, range(PIECES)), 1):
+            wins += part
+            if progress:
+                progress(done / PIECES)
+    total = np.zeros((holes, holes), np.int64)
+    for renaming in renamings:
+        goes_to = renamed_holes(deck, hole_cards, renaming)
+        total += wins[np.ix_(goes_to, goes_to)]
+    boards_each = comb(deck.size - 2 * hole_cards, board_cards) * len(renamings)
+    share = (0.5 + (total - total.T) / (2.0 * boards_each)).astype(np.float32)
+    share[_share_a_card(deck, hole_cards)] = 0
+    return share
+
+
+def _share_a_card(deck: Deck, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """[hole, hole]."""
+    holds = np.zeros((deck.holes(count), deck.size), np.float32)
+    for hole in range(len(holds)):
+        holds[hole, list(hole_cards(hole, count))] = 1
+    return holds @ holds.T > 0
+
+
+@kernel
+def rank_boards(boards: U8, hole_cards: Int, tables: RankTables, live: U8, ranks: U16) -> None:
+    """All holes of some boards. IN: uint8[board, card]; scratch: uint8[deck]; OUT: uint16[board, hole]."""
+    for board in range(boards.shape[0]):
+        if hole_cards == 2:
+            rank_pairs_on_board(boards[board], tables, live, ranks[board])
+        else:
+            rank_cards_on_board(boards[board], tables, live, ranks[board])
+
+
+@kernel
+def add_wins(ranks: U16, times: np.int32, beaten: U16, wins: I32) -> None:
+    """Add how often each hole beats each. IN: uint16[board, hole]; scratch: uint16[hole]; OUT: int32[hole, hole].
+
+    Sixteen bits throughout, so that sixteen holes are compared at a time. A blocked hole has the highest rank: nobody
+    beats it, and it is skipped itself.
+    """
+    for hole in range(ranks.shape[1]):
+        beaten[:] = np.uint16(0)
+        for board in range(ranks.shape[0]):
+            rank = ranks[board, hole]
+            if rank != np.uint16(BLOCKED):
+                others = ranks[board]
+                for other in range(beaten.size):
+                    beaten[other] += np.uint16(others[other] < rank)
+        row = wins[hole]
+        for other in range(beaten.size):
+            row[other] += times * np.int32(beaten[other])
