@@ -3,9 +3,10 @@
 (Lisy and Bowling 2017.) A player that knows the agent's strategy keeps the range of holes the agent can have, and at
 each decision takes the action that would be best if both checked and called from then on: a raise also wins the pot
 from the holes that fold to it at once. What such a player wins, a best response wins too.
-The bound is estimated from hands, with less noise and the same mean as play at a table: the agent's cards are never
-dealt, its actions are drawn from its whole range, given all cards dealt; a fold is paid by its probability, and a
-showdown, an all-in before the last card too, by the mean over the range and all boards to come.
+The bound is estimated from hands, with less noise than play at a table and the same mean. The agent's cards are never
+dealt: its actions are drawn from its range, a fold is paid by its probability, a showdown (and an all-in before it) by
+the mean over the range and all boards to come. Luck in what is drawn (what the hand would be worth if both checked from
+there on, less the mean of that) has mean zero, and what of the result it explains is taken away.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,17 +27,20 @@ from equipoise._jit import F64, U8
 from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.abstraction.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
-from equipoise.cards.deck import hole_index
+from equipoise.cards.deck import hole_cards
 from equipoise.cards.matchups import Progress, equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
-from equipoise.measure.stats import t975
+from equipoise.measure.stats import standard_error, t975, without_luck
 from equipoise.solve.engine import all_cores
 
 HANDS = 10_000
 LEAST_HANDS = 4
 CHUNK = 20  # hands that share a stream of random numbers
+
+
+Played: TypeAlias = tuple[float, ...]  # chips won, and four numbers of mean zero: see Hand.played
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,14 @@ def local_best_response(
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
     tell = _stage(progress, "local best response")
-    values = np.array(list(_in_threads(responder, most, seed, threads, started, end, tell)))
-    by_seat = [values[seat::PLAYERS] for seat in range(PLAYERS)]
-    means, errors = [[float(f(v)) for v in by_seat] for f in (np.mean, _standard_error)]
+    played = np.array(list(_in_threads(responder, most, seed, threads, started, end, tell)))
+    by_seat = [without_luck(seat[:, 0], seat[:, 1:]) for seat in (played[i::PLAYERS] for i in range(PLAYERS))]
+    means, errors = [[float(f(values)) for values in by_seat] for f in (np.mean, standard_error)]
     return LocalBestResponse(
         player_values=(means[0], means[1]),
         player_errors=(errors[0], errors[1]),
         big_blind=rules.big_blind,
-        hands=len(values),
+        hands=len(played),
         seconds=time.monotonic() - started,
         from_street=rules.street_name(responder.from_street),
         bets=() if rules.limit else responder.bets,
@@ -134,10 +138,6 @@ def local_best_response(
 
 def _stage(tell: Tell | None, name: str) -> Progress:
     return (lambda fraction: tell(name, fraction)) if tell else (lambda _fraction: None)
-
-
-def _standard_error(values: F64) -> float:
-    return float(values.std(ddof=1) / sqrt(len(values)))
 
 
 def read_street(street: int | str, rules: GameRules) -> int:
@@ -190,12 +190,12 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 def _in_threads(
     responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Progress
-) -> Iterator[float]:
+) -> Iterator[Played]:
     """What each hand won, in order.
 
     Chunks that have begun when time is up are finished: long hands must not be left out more often than others.
     """
-    waiting: deque[Future[list[float]]] = deque()
+    waiting: deque[Future[list[Played]]] = deque()
     begun = done = 0
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -240,68 +240,103 @@ class Responder:
         """[hole] 1 where it has none of the cards, else 0."""
         return np.asarray(~self.blocked_by[list(cards)].any(axis=0), np.float64)
 
-    def play_chunk(self, seed: int, chunk: int, hands: int) -> list[float]:
+    def play_chunk(self, seed: int, chunk: int, hands: int) -> list[Played]:
         """Hands with random numbers of their own; seats alternate."""
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(chunk,)))
         return [self.play((chunk * CHUNK + hand) % PLAYERS, rng) for hand in range(hands)]
 
-    def play(self, player: int, rng: np.random.Generator) -> float:
-        """One hand, the responder in a seat: what it wins on average over the agent's range."""
-        rules = self.rules
-        size = rules.hole_cards + rules.board_size(rules.rounds - 1)
-        cards = tuple(rng.permutation(rules.deck.size)[:size].tolist())
-        return Hand(self, player, cards[: rules.hole_cards], cards[rules.hole_cards :], rng).value()
+    @cached_property
+    def strength(self) -> F64:
+        """[hole, 2] a hole's chance against a random one, and its part above one half; less their means."""
+        holes = range(self.rules.deck.holes(self.rules.hole_cards))
+        everybody = [self.free(hole_cards(hole, self.rules.hole_cards)) for hole in holes]
+        share = np.array(
+            [equities_against(self.rules, hole) @ free / free.sum() for hole, free in enumerate(everybody)]
+        )
+        found = np.stack([share, np.maximum(share - 0.5, 0)], axis=1)
+        return np.asarray(found - found.mean(axis=0))
+
+    def play(self, player: int, rng: np.random.Generator) -> Played:
+        """One hand, the responder in a seat."""
+        return Hand(self, player, rng).played()
 
 
-@dataclass(frozen=True, eq=False)
 class Hand:
-    """One hand: the responder's seat and hole, and the whole board, of which it sees what is dealt."""
+    """One hand of the responder in a seat. All it knows is public, but for its own hole: so is all that is drawn."""
 
-    responder: Responder
-    player: int
-    hole: tuple[int, ...]
-    board: tuple[int, ...]
-    rng: np.random.Generator
+    def __init__(self, responder: Responder, player: int, rng: np.random.Generator) -> None:
+        self.responder, self.rules, self.player, self.rng = responder, responder.rules, player, rng
+        holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
+        self.hole = int(rng.integers(len(holes)))
+        self.cards: tuple[int, ...] = tuple(holes[self.hole].tolist())
+        self.chance = 1.0  # that the agent has not folded
+        self.won = self.card_luck = self.action_luck = 0.0
+        self.see(())
 
-    def value(self) -> float:
-        """What the responder wins; the agent's folds are paid by their probability and the hand goes on without."""
-        rules = self.responder.rules
-        can_have = self.responder.free((*self.hole, *self.board))  # given all cards, which nobody else knows yet
+    def see(self, board: tuple[int, ...]) -> None:
+        """A board: what holes it leaves the agent, and the hole's chance against each."""
+        self.free = self.responder.free((*self.cards, *board))
+        self.equities = equities_against(self.rules, self.hole, board)
+
+    def played(self) -> Played:
+        """What the responder wins, and its luck: of its hole (two numbers), the board, the agent's actions.
+
+        The agent's folds are paid by their probability, and the hand goes on without them.
+        """
         track = self.responder.agent.follow(1 - self.player)
-        won, chance = 0.0, 1.0  # that the agent has not folded
-        while not track.state.is_over:
-            state, size = track.state, rules.board_size(track.state.round)
-            if size > len(track.board):
-                track = track.dealt(self.board[:size])
-            if state.player == self.player:
-                track = self.respond(track)
-                continue
-            actions, chances = track.probabilities()
-            mixture = chances @ (track.reach * can_have)
-            mixture /= mixture.sum()
-            if FOLD in actions:
-                fold = actions.index(FOLD)
-                won += chance * mixture[fold] * min(state.spent)
-                mixture[fold] = 0.0
-                left = mixture.sum()
-                if left <= 0:
-                    return float(won)
-                chance *= left
-            track = track.after(actions[draw(mixture, self.rng)])
-        stake = min(track.state.spent)
-        if track.state.folded >= 0:
-            return float(won - chance * stake)
-        return float(won + chance * stake * (2 * self.share(track, self.range(track)) - 1))
+        while not track.state.is_over and self.chance > 0:
+            if self.rules.board_size(track.state.round) > len(track.board):
+                track = self.deal(track)
+            track = self.respond(track) if track.state.player == self.player else self.draw_action(track)
+        if self.chance > 0:
+            stake, share = min(track.state.spent), self.share(track.reach * self.free)
+            self.won += self.chance * (calm(stake, share) if track.state.is_showdown else -stake)
+        return self.won, *self.responder.strength[self.hole].tolist(), self.card_luck, self.action_luck
+
+    def deal(self, track: Track) -> Track:
+        """The cards of the next street, as likely as the agent's range leaves them: it may hold some."""
+        rules, stake = self.rules, max(track.state.spent)
+        weights = track.reach * self.free
+        theirs = hole_card_table(rules.deck, rules.hole_cards)[draw(weights, self.rng)]
+        gone = {*self.cards, *track.board, *theirs.tolist()}
+        left = [card for card in range(rules.deck.size) if card not in gone]
+        count = rules.board_size(track.state.round) - len(track.board)
+        board = (*track.board, *self.rng.permutation(left)[:count].tolist())
+        expected = calm(stake, self.share(weights))
+        track = track.dealt(board)
+        self.see(board)
+        self.card_luck += self.chance * (calm(stake, self.share(track.reach * self.free)) - expected)
+        return track
+
+    def draw_action(self, track: Track) -> Track:
+        """The agent's action, as likely as its range takes it; its folds are paid."""
+        state = track.state
+        actions, chances = track.probabilities()
+        rows = chances * (track.reach * self.free)
+        mixture = rows.sum(axis=1)
+        mixture /= mixture.sum()
+        if actions[0] == FOLD:
+            self.won += self.chance * mixture[0] * min(state.spent)
+            self.chance *= 1 - mixture[0]
+            mixture[0] = 0.0
+        if not mixture.any():
+            self.chance = 0.0
+            return track
+        mixture /= mixture.sum()
+        drawn = draw(mixture, self.rng)
+        taken = np.flatnonzero(mixture)
+        worth = {int(i): calm(max(*state.spent, actions[i]), self.share(rows[i])) for i in taken}
+        self.action_luck += self.chance * (worth[drawn] - sum(mixture[i] * worth[i] for i in worth))
+        return track.after(actions[drawn])
 
     def respond(self, track: Track) -> Track:
-        """The responder's action: of the best one if both check and call after it (Algorithm 1 of the paper)."""
+        """The responder's action: the best one if both check and call after it (Algorithm 1 of the paper)."""
         state = track.state
         if state.round < self.responder.from_street:
             return track.after(CALL)
-        weights = self.range(track)
-        best, best_value = FOLD, 0.0
-        value = self.worth(state, self.share(track, weights), max(state.spent))
-        after: Track | None = None
+        weights = track.reach * self.free
+        best, best_value, after = FOLD, 0.0, None
+        value = self.worth(state, self.share(weights), max(state.spent))
         if value > 0 or not state.legal().fold:
             best, best_value = CALL, value
         for total in considered_raises(state, self.responder.bets):
@@ -311,30 +346,21 @@ class Hand:
             stay = stays.sum() / weights.sum()
             value = (1 - stay) * state.pot
             if stay > 0:
-                value += stay * self.worth(state, self.share(track, stays), total)
+                value += stay * self.worth(state, self.share(stays), total)
             if value > best_value:
-                best, best_value, after = total, value, raised
+                best_value, after = value, raised
         return track.after(best) if after is None else after
 
     def worth(self, state: BettingState, share: float, total: int) -> float:
         """What the pot is worth to the responder, against a fold, if both put in that total and then check."""
-        stacks, mine = state.rules.stacks, state.spent[self.player]
-        total = min(total, *stacks)
+        mine, total = state.spent[self.player], min(total, *state.rules.stacks)
         return share * (mine + total) - (1 - share) * (total - mine)
 
-    def range(self, track: Track) -> F64:
-        """[hole] the agent's range as the responder sees it."""
-        return track.reach * self.responder.free((*self.hole, *track.board))
-
-    def share(self, track: Track, weights: F64) -> float:
+    def share(self, weights: F64) -> float:
         """The chance to win against a range, ties half, if nobody bets any more."""
-        found = self._equities.get(len(track.board))
-        if found is None:
-            found = equities_against(self.responder.rules, hole_index(self.hole), track.board)
-            self._equities[len(track.board)] = found
-        return float(weights @ found / weights.sum())
+        return float(weights @ self.equities / weights.sum())
 
-    @cached_property
-    def _equities(self) -> dict[int, F64]:
-        """By the size of the board: several decisions of a street need the same."""
-        return {}
+
+def calm(stake: int, share: float) -> float:
+    """What a hand is worth if both put in that much and then check to the end."""
+    return stake * (2 * share - 1)

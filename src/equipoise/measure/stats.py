@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+import numpy as np
+
 from equipoise._arrays import F64
+
+LEAST_FITTED = 10  # observations a slope: with fewer, none is fitted
 
 
 def t975(degrees: int) -> float:
@@ -26,3 +30,24 @@ def interval(values: F64) -> tuple[float, float]:
     if count < 2:
         return float(values.mean()) if count else 0.0, float("inf")
     return float(values.mean()), t975(count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
+
+
+def standard_error(values: F64) -> float:
+    """Of the mean of independent observations."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def without_luck(values: F64, luck: F64) -> F64:
+    """Observations less what some numbers of mean zero explain of them: the same mean, less noise.
+
+    IN: float64[observation], float64[observation, number]. Slopes for each half of the observations (the even and the
+    odd ones) are fitted to the other half, so that they are independent of what they multiply: no bias.
+    """
+    left = values.copy()
+    for half in range(2):
+        mine, others = slice(half, None, 2), slice(1 - half, None, 2)
+        if len(values[others]) >= LEAST_FITTED * luck.shape[1]:
+            centred = luck[others] - luck[others].mean(axis=0)
+            slopes = np.linalg.lstsq(centred, values[others] - values[others].mean(), rcond=None)[0]
+            left[mine] -= luck[mine] @ slopes
+    return left
