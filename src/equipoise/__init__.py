@@ -44,6 +44,15 @@ if TYPE_CHECKING:
     from equipoise.measure.lbr import LocalBestResponse as LocalBestResponse
     from equipoise.measure.lbr import local_best_response as local_best_response
     from equipoise.measure.training import train as train
+    from equipoise.play.acpc_client import ClientResult as ClientResult
+    from equipoise.play.acpc_client import play_at as play_at
+    from equipoise.play.acpc_dealer import DealerResult as DealerResult
+    from equipoise.play.acpc_dealer import deal_match as deal_match
+    from equipoise.play.slumbot_client import play_slumbot as play_slumbot
+    from equipoise.play.slumbot_server import SlumbotServer as SlumbotServer
+    from equipoise.play.slumbot_server import SlumbotTable as SlumbotTable
+    from equipoise.play.terminal import play_terminal as play_terminal
+    from equipoise.play.winnings import Winnings as Winnings
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
     from equipoise.solve.run import Run as Run
@@ -90,6 +99,15 @@ _HOME = {
     "LocalBestResponse": "measure.lbr",
     "local_best_response": "measure.lbr",
     "train": "measure.training",
+    "ClientResult": "play.acpc_client",
+    "play_at": "play.acpc_client",
+    "DealerResult": "play.acpc_dealer",
+    "deal_match": "play.acpc_dealer",
+    "play_slumbot": "play.slumbot_client",
+    "SlumbotServer": "play.slumbot_server",
+    "SlumbotTable": "play.slumbot_server",
+    "play_terminal": "play.terminal",
+    "Winnings": "play.winnings",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",

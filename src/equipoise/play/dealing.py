@@ -1,0 +1,33 @@
+"""What every table does: deal cards, show a player its view, keep random streams apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise.agents.agent import View
+from equipoise.games.rules import GameRules
+from equipoise.games.state import BettingState, Deal
+from equipoise.play.match import dealt
+
+DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards and actions the same numbers
+
+
+def stream(seed: int | None, *key: int) -> np.random.Generator:
+    """A generator for one purpose; without a seed, one that cannot be repeated."""
+    return np.random.default_rng(None if seed is None else np.random.SeedSequence(seed, spawn_key=key))
+
+
+def deal_hand(rules: GameRules, rng: np.random.Generator) -> Deal:
+    """Cards for both players and the whole board."""
+    return dealt(rules, rng.permutation(rules.deck.size)[: rules.deal_size].tolist())
+
+
+def view_of(state: BettingState, deal: Deal, player: int) -> View:
+    """What a player sees."""
+    return View(state, player, deal.holes[player], deal.board[: state.rules.board_size(state.round)])
+
+
+def button(rules: GameRules) -> int:
+    """The player with the button: the smaller blind, or where both post the same, the one who acts second."""
+    small, large = rules.blinds
+    return (1 - rules.first[0]) if small == large else int(large < small)
