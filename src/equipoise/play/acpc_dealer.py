@@ -27,7 +27,7 @@ from equipoise.play.lines import Lines, is_comment
 _VERSION = re.compile(r"VERSION:(\d{1,9})\.(\d{1,9})\.(\d{1,9})\s*")
 _RAISE = re.compile(r"r([+-]?\d+)")
 _NAME = re.compile(r"[^\s:|#;]{1,60}")
-_FAREWELL = 1.0  # seconds for the last states to be read
+_FAREWELL = 1.0  # seconds for the players to close
 _STATE_FIELDS = 5  # MATCHSTATE:position:hand:betting:cards
 
 
@@ -182,11 +182,13 @@ class _Seat:
             raise _StopError(f"{self.label} has closed its connection")
         return line
 
-    def leave(self) -> None:
-        """Close so that what was sent last arrives: what is unread here would otherwise reset the connection."""
-        connection, deadline = self.lines.connection, time.monotonic() + _FAREWELL
+    def leave(self, deadline: float) -> None:
+        """Wait for the player to close: what is unread here would otherwise reset the connection, and with it the last
+
+        state that was sent.
+        """
+        connection = self.lines.connection
         with suppress(OSError):
-            connection.shutdown(socket.SHUT_WR)
             while (left := deadline - time.monotonic()) > 0:
                 connection.settimeout(left)
                 if not connection.recv(65536):
@@ -250,7 +252,11 @@ class _Match:
             if on_hand:
                 on_hand(ended)
         for seat in self.seats:
-            seat.leave()
+            with suppress(OSError):
+                seat.lines.connection.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + _FAREWELL
+        for seat in self.seats:
+            seat.leave(deadline)
 
     def seat_of(self, player: int, hand: int) -> int:
         """The seat that is a player in a hand."""

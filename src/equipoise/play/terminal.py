@@ -142,6 +142,8 @@ class _Game:
             except UnicodeDecodeError:
                 typed = ""
             words = typed.strip().lower()
+            if not self.source.isatty():  # a script's words are not on the screen yet
+                self.screen.say(words)
             if not typed or words in ("quit", "q", "exit"):
                 raise _LeaveError
             if words in ("?", "help", "h"):
@@ -158,7 +160,8 @@ class _Game:
             chances = hint.probabilities(view_of(state, deal, person))
         except InputError as error:
             return f"none here ({error.what})"
-        return ", ".join(f"{action_words(state, action)} {chance:.0%}" for action, chance in chances.items())
+        mix = ", ".join(f"{action_words(state, action)} {chance:.0%}" for action, chance in chances.items())
+        return mix or f"none here ({hint.name} never gets here)"
 
     def end(self, state: BettingState, deal: Deal, person: int, before: int) -> int:
         """How the hand ended."""

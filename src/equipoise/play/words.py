@@ -99,7 +99,7 @@ def offers(state: BettingState) -> str:
     if legal.can_raise:
         verb = "raise" if facing else "bet"
         totals = sorted({legal.raise_min, legal.raise_max})
-        choices.append(f"{verb} " + " to ".join(f"{on_street(state, total):,}" for total in totals))
+        choices.append(f"{verb} " + " up to ".join(f"{on_street(state, total):,}" for total in totals))
     return ", ".join(choices)
 
 

@@ -1,0 +1,482 @@
+"""ACPC matches over the loopback: totals to the chip, the dealer's tolerance rule by rule, hostile input."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise._errors import InputError
+from equipoise.games.acpc import LogState, read_log_state
+from equipoise.games.gamedef import load_game
+from equipoise.games.state import CALL, FOLD, BettingState
+from equipoise.play.acpc_client import ClientResult, play_at
+from equipoise.play.acpc_dealer import DealerResult, Timeouts, deal_match, made_legal
+from players import player
+
+HOST = "127.0.0.1"
+NOLIMIT, LIMIT = "holdem.nolimit", "holdem.limit"
+WAIT = 60.0
+
+
+@contextmanager
+def dealing(game: str, hands: int, **options: Any) -> Iterator[tuple[tuple[int, int], Future[DealerResult]]]:
+    """A dealer in a thread, and its ports."""
+    ports: Future[tuple[int, int]] = Future()
+    with ThreadPoolExecutor(1) as pool:
+        options = {"seed": 7, "timeouts": Timeouts(20, 20, 20, 20), "on_ports": ports.set_result, **options}
+        result = pool.submit(deal_match, load_game(game), hands, **options)
+        with suppress(TimeoutError):
+            yield ports.result(WAIT), result
+        result.result(WAIT)
+
+
+def match(
+    game: str, hands: int, players: tuple[str, str], *, seed: int = 7, **options: Any
+) -> tuple[DealerResult, list[ClientResult]]:
+    """Two clients at a dealer, in threads."""
+    with dealing(game, hands, seed=seed, **options) as (ports, result), ThreadPoolExecutor(2) as pool:
+        seats = [
+            pool.submit(play_at, player(name, game), HOST, port, seed=3, timeout=WAIT)
+            for name, port in zip(players, ports, strict=True)
+        ]
+        return result.result(WAIT), [seat.result(WAIT) for seat in seats]
+
+
+def read_log(game: str, path: Path) -> tuple[list[LogState], tuple[int, int] | None]:
+    """Hands and the SCORE of a log."""
+    hands, score = [], None
+    for line in path.read_text().splitlines():
+        if line.startswith("STATE"):
+            hands.append(read_log_state(load_game(game), line))
+        elif line.startswith("SCORE"):
+            first, second = line.split(":")[1].split("|")
+            score = (int(first), int(second))
+        else:
+            assert line.startswith("#")
+    return hands, score
+
+
+@pytest.mark.parametrize("game", [LIMIT, NOLIMIT])
+def test_a_thousand_hands_add_up_to_the_chip(game: str, tmp_path: Path) -> None:
+    path = tmp_path / "match.log"
+    result, seats = match(game, 1000, ("mixed", "mixed"), log=path, names=("one", "two"))
+    assert (result.stopped, result.hands, result.corrected) == ("", 1000, (0, 0))
+    hands, score = read_log(game, path)
+    assert score == result.score
+    assert [seat.winnings.chips for seat in seats] == list(result.score)
+    assert all(seat.finished and seat.winnings.hands == 1000 for seat in seats)
+    assert seats[0].winnings.mbb_per_hand == pytest.approx(result.score[0] / load_game(game).big_blind)
+    by_name = {"one": 0, "two": 0}
+    for number, hand in enumerate(hands):
+        assert (hand.hand, hand.names) == (number, ("one", "two") if number % 2 == 0 else ("two", "one"))
+        assert hand.state.payoffs(hand.deal) == hand.values
+        for name, value in zip(hand.names, hand.values, strict=True):
+            by_name[name] += int(value)
+    assert tuple(by_name.values()) == result.score
+    assert len({len(hand.state.rounds) for hand in hands}) == 4
+    assert any(hand.state.is_showdown for hand in hands)
+
+
+def test_the_log_begins_as_the_original_does(tmp_path: Path) -> None:
+    match(NOLIMIT, 2, ("call", "call"), log=tmp_path / "m1.log", timeouts=Timeouts())
+    ours = (tmp_path / "m1.log").read_text().splitlines()
+    theirs = (Path(__file__).parent / "data" / "match-1000.nolimit.log").read_text().splitlines()
+    assert ours[0] == "# name/game/hands/seed m1 holdem.nolimit 2 7"
+    assert ours[1:4] == theirs[1:4]
+    shape = re.compile(r"-?\d+|[2-9TJQKA][cdhs]|[fcr/]+")
+    assert shape.sub("", ours[-1]) == shape.sub("", theirs[-1])
+
+
+def test_seats_change_positions_every_hand() -> None:
+    """Who folds everything loses its blind: the small one when it acts first, the big one to a raise."""
+    result, seats = match(NOLIMIT, 7, ("fold", "raise"))
+    assert result.score == (-100 * 4 - 50 * 3, 100 * 4 + 50 * 3)  # seat 0 is the big blind in hands 0, 2, 4, 6
+    assert [seat.winnings.chips for seat in seats] == list(result.score)
+
+
+def test_cards_depend_on_the_seed_alone(tmp_path: Path) -> None:
+    def cards(name: str, seed: int, *names: str) -> list[object]:
+        match(NOLIMIT, 20, (names[0], names[1]), seed=seed, log=tmp_path / name)
+        return [hand.deal.holes for hand in read_log(NOLIMIT, tmp_path / name)[0]]
+
+    first = cards("a", 1, "call", "call")
+    assert first == cards("b", 1, "raise", "mixed")
+    assert first != cards("c", 2, "call", "call")
+    assert len(set(map(str, first))) == 20
+
+
+def test_a_client_repeats_itself_with_a_seed() -> None:
+    first, again = (match(LIMIT, 50, ("mixed", "mixed"))[0] for _ in range(2))
+    assert first.score == again.score
+
+
+class Raw:
+    """A player that says exactly what a test wants."""
+
+    def __init__(self, port: int, version: bytes = b"VERSION:2.0.0\r\n") -> None:
+        self.socket = socket.create_connection((HOST, port), WAIT)
+        self.socket.sendall(version)
+        self.file = self.socket.makefile("rb")
+
+    def read(self) -> str:
+        line = self.file.readline()
+        assert not line or line.endswith(b"\r\n")
+        return line.decode().rstrip()
+
+    def say(self, text: str, end: str = "\r\n") -> None:
+        self.socket.sendall((text + end).encode())
+
+    def close(self) -> None:
+        self.file.close()
+        self.socket.close()
+
+
+@contextmanager
+def raw_table(game: str, hands: int = 1, **options: Any) -> Iterator[tuple[Raw, Raw, Future[DealerResult]]]:
+    """A dealer with two raw players; in hand 0 the second is player 1 and acts first in hold'em."""
+    with dealing(game, hands, **options) as (ports, result):
+        one, two = Raw(ports[0]), Raw(ports[1])
+        try:
+            yield one, two, result
+        finally:
+            one.close()
+            two.close()
+
+
+def play_script(game: str, answers: list[str], path: Path, make: Callable[[str, str], str]) -> DealerResult:
+    """One hand in which whoever is to act gives the next answer; `make` turns state and answer into a line."""
+    rules = load_game(game)
+    with raw_table(game, log=path) as (one, two, result):
+        state, left = BettingState.start(rules), list(answers)
+        while not state.is_over:
+            lines = [one.read(), two.read()]
+            answer = left.pop(0)
+            (one, two)[state.player].say(make(lines[state.player], answer))
+            state = state.apply(made_legal(state, answer)[0])
+        assert [one.read(), two.read()] != ["", ""]
+        assert [one.read(), two.read()] == ["", ""], "the dealer closes without another word"
+        assert not left
+        one.close()
+        two.close()
+        return result.result(WAIT)
+
+
+@pytest.mark.parametrize(
+    ("game", "answers", "betting", "corrected"),
+    [
+        (NOLIMIT, ["r5", "f"], "r200f", (0, 1)),  # below the minimum
+        (NOLIMIT, ["r-7", "f"], "r200f", (0, 1)),
+        (NOLIMIT, ["r199", "r299", "f"], "r200r300f", (1, 1)),
+        (NOLIMIT, ["r999999", "f"], "r20000f", (0, 1)),  # more than the stack
+        (NOLIMIT, ["r" + "9" * 300, "f"], "r20000f", (0, 1)),
+        (NOLIMIT, ["c", "f", "r300", "f"], "cc/r300f", (1, 0)),  # a fold with nothing to call
+        (NOLIMIT, ["r20000", "r20000"], "r20000c///", (1, 0)),  # a raise against an all-in
+        (NOLIMIT, ["x", "r300", "f"], "cr300f", (0, 1)),  # unknown
+        (NOLIMIT, ["", "r300", "f"], "cr300f", (0, 1)),  # missing
+        (NOLIMIT, ["r", "r300", "f"], "cr300f", (0, 1)),  # a raise without its size
+        (NOLIMIT, ["F", "r300", "f"], "cr300f", (0, 1)),
+        (NOLIMIT, ["c:f", "r300:c", "f"], "cr300f", (0, 0)),  # what follows the action
+        (LIMIT, ["r5000", "f"], "rf", (0, 0)),  # a size on a limit raise
+        (LIMIT, ["r", "r", "r", "r", "r", "f"], "rrrc/rf", (1, 0)),  # one raise too many
+    ],
+)  # fmt: skip
+def test_what_becomes_of_a_bad_answer(
+    game: str, answers: list[str], betting: str, corrected: tuple[int, int], tmp_path: Path
+) -> None:
+    result = play_script(game, answers, tmp_path / "log", lambda state, answer: f"{state}:{answer}")
+    assert result.stopped == ""
+    assert result.corrected == corrected
+    line = (tmp_path / "log").read_text().splitlines()[-2]
+    assert line.split(":")[2] == betting
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda state, answer: f"# a comment\r\n; another\n{state}:{answer}",
+        lambda state, answer: f"MATCHSTATE:0:99::AsAd|:r20000\r\n{state}:{answer}",  # another hand
+        lambda state, answer: f"{state.replace(':0:', ':1:', 1)}x:f\r\n{state}:{answer}",
+        lambda state, answer: f"nonsense\r\n\r\n\x00\xff\r\n{state}:{answer}",
+        lambda state, answer: f"{state}:{answer}\r\n{state}:f",  # an answer too many: stale for the next question
+    ],
+)
+def test_what_was_not_asked_for_is_passed_over(make: Callable[[str, str], str], tmp_path: Path) -> None:
+    result = play_script(NOLIMIT, ["r300", "c", "r600", "f"], tmp_path / "log", make)
+    assert (result.stopped, result.corrected) == ("", (0, 0))
+    assert (tmp_path / "log").read_text().splitlines()[-2].split(":")[2] == "r300c/r600f"
+
+
+def test_a_state_without_an_action_is_a_call(tmp_path: Path) -> None:
+    result = play_script(NOLIMIT, ["", "r300", "f"], tmp_path / "log", lambda s, a: f"{s}:{a}" if a else s)
+    assert result.corrected == (0, 1)
+
+
+def test_players_see_their_own_cards_and_all_at_a_showdown() -> None:
+    with raw_table(LIMIT, seed=1) as (one, two, result):
+        seen = [one.read(), two.read()]
+        assert re.fullmatch(r"MATCHSTATE:0:0::[^|]{4}\|", seen[0])
+        assert re.fullmatch(r"MATCHSTATE:1:0::\|[^|]{4}", seen[1])
+        for first in (1, 0, 0, 0):
+            for who in (first, 1 - first):
+                (one, two)[who].say(f"{seen[who]}:c")
+                seen = [one.read(), two.read()]
+        assert re.fullmatch(r"MATCHSTATE:0:0:cc/cc/cc/cc:\w{4}\|\w{4}/\w{6}/\w\w/\w\w", seen[0])
+        assert seen[1] == seen[0].replace("MATCHSTATE:0", "MATCHSTATE:1")
+        result.result(WAIT)
+
+
+@pytest.mark.parametrize("version", [b"VERSION:2.0.0\n", b"VERSION:1.9.3\r\n"])
+def test_versions_that_are_accepted(version: bytes) -> None:
+    said: list[str] = []
+    with dealing(NOLIMIT, 1, say=said.append) as (ports, result):
+        one, two = Raw(ports[0]), Raw(ports[1], version)
+        two.say(f"{two.read()}:f")
+        assert result.result(WAIT).score == (50, -50)
+        one.close()
+        two.close()
+    assert bool(said) == (b"1.9" in version)
+
+
+QUICK = Timeouts(response=0.4, hand=10, per_hand=10, start=5)
+
+
+@pytest.mark.parametrize(
+    ("hostile", "stopped"),
+    [
+        (b"x" * 5000, "more than 4096"),  # a line without end
+        (b"MATCHSTATE:1:0::" + b"9" * 4096 + b"\r\n", "more than 4096"),
+        (bytes(range(256)) * 8 + b"\r\n", "out of time"),
+        (b"#\n" * 100_000, "out of time"),
+        (b"\n" * 100_000, "out of time"),
+        (b"", "out of time"),
+    ],
+)
+def test_hostile_answers_stop_the_match(hostile: bytes, stopped: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    with raw_table(NOLIMIT, log=tmp_path / "log", timeouts=QUICK, say=said.append) as (_, two, result):
+        two.read()
+        with suppress(OSError):
+            two.socket.sendall(hostile)
+        answer = result.result(WAIT)
+    assert stopped in answer.stopped
+    assert answer.stopped.startswith("seat 1 (B)")
+    assert "SCORE" not in (tmp_path / "log").read_text()
+    assert len(said) <= 1
+
+
+def test_a_flood_that_never_ends_is_out_of_time() -> None:
+    with raw_table(NOLIMIT, timeouts=QUICK) as (_, two, result):
+        two.read()
+        with suppress(OSError):
+            while not result.done():
+                two.socket.sendall(b"; nothing to say\r\n" * 50)
+        assert "out of time" in result.result(WAIT).stopped
+
+
+@pytest.mark.parametrize(
+    "version", [b"HELLO\r\n", b"VERSION:2\r\n", b"\xff\xfe\x00\r\n", b"V" * 9000, b"VERSION:2.0.0"]
+)
+def test_a_wrong_version_stops_the_match(version: bytes) -> None:
+    with dealing(NOLIMIT, 1, timeouts=Timeouts(1, 1, 1, start=0.5)) as (ports, result):
+        one, two = Raw(ports[0]), Raw(ports[1], version)
+        assert result.result(WAIT).stopped.startswith("seat 1 (B)")
+        one.close()
+        two.close()
+
+
+def test_nobody_comes() -> None:
+    with dealing(NOLIMIT, 1, timeouts=Timeouts(start=0.2)) as (_, result):
+        assert "nobody has connected" in result.result(WAIT).stopped
+
+
+def test_a_player_that_leaves_stops_the_match_and_its_hands_stay_logged(tmp_path: Path) -> None:
+    with raw_table(NOLIMIT, 10, log=tmp_path / "log") as (one, two, result):
+        one.read()
+        two.say(f"{two.read()}:f")
+        assert ":f:" in two.read()
+        two.close()
+        one.read()
+        one.say(f"{one.read()}:c")
+        stopped = result.result(WAIT)
+    assert stopped.stopped == "seat 1 (B) has closed its connection"
+    assert (stopped.hands, stopped.as_json()["score"]) == (1, None)
+    hands, score = read_log(NOLIMIT, tmp_path / "log")
+    assert (len(hands), score) == (1, None)
+
+
+@pytest.mark.parametrize("times", [Timeouts(hand=0.35), Timeouts(per_hand=0.35), Timeouts(response=0.15)])
+def test_each_kind_of_time_runs_out(times: Timeouts) -> None:
+    """A player that takes 0.2 seconds an answer: too long for one, or for two of a hand or match."""
+    with raw_table(LIMIT, timeouts=times) as (one, two, result):
+        with suppress(OSError):
+            for _ in range(4):
+                seen = [one.read(), two.read()]
+                if not all(seen):
+                    break
+                betting = seen[0].split(":")[3]
+                state = 1 if betting in ("", "cr") else 0
+                time.sleep(0.2 if state else 0)
+                (one, two)[state].say(f"{seen[state]}:{'r' if betting == 'c' else 'c'}")
+        assert result.result(WAIT).stopped == "seat 1 (B) is out of time"
+
+
+@pytest.mark.parametrize("names", [("", "B"), ("a b", "B"), ("a:b", "B"), ("A", "B|C"), ("A", "x" * 99)])
+def test_names_that_would_break_the_log_are_refused(names: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match="name"):
+        deal_match(load_game(NOLIMIT), 1, seed=1, names=names)
+
+
+def test_a_log_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("precious")
+    with pytest.raises(InputError, match="name a new file"):
+        deal_match(load_game(NOLIMIT), 1, seed=1, log=tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "precious"
+
+
+def test_a_port_that_is_taken_is_refused() -> None:
+    with socket.create_server((HOST, 0)) as taken, pytest.raises(InputError, match="cannot listen"):
+        deal_match(load_game(NOLIMIT), 1, seed=1, ports=(taken.getsockname()[1], 0))
+
+
+@contextmanager
+def scripted_dealer(*chunks: bytes, pause: float = 0.0) -> Iterator[tuple[int, list[str]]]:
+    """A dealer that sends bytes whatever it hears; what it heard, line by line."""
+    heard: list[str] = []
+    with socket.create_server((HOST, 0)) as door:
+
+        def serve() -> None:
+            connection, _ = door.accept()
+            with connection, connection.makefile("rb") as file:
+                heard.append(file.readline().decode())
+                for chunk in chunks:
+                    connection.sendall(chunk)
+                    time.sleep(pause)
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_WR)
+                    heard.extend(line.decode() for line in file)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield door.getsockname()[1], heard
+        thread.join(WAIT)
+
+
+def test_a_client_answers_what_it_should() -> None:
+    chunks = [
+        b"# welcome\r\n;\nMATCHST", b"ATE:0:30::9s8h|", b"\r", b"\nMATCHSTATE:0:30:c:9s8h|\n",
+        b"MATCHSTATE:0:30:c:9s8h|\r\n",  # again: the same answer
+        b"MATCHSTATE:0:30:cr300:9s8h|\r\nMATCHSTATE:0:30:cr300c/:9s8h|/8c8d5c\r\n",
+        b"MATCHSTATE:0:30:cr300c/r600:9s8h|/8c8d5c\r\nMATCHSTATE:0:30:cr300c/r600f:9s8h|/8c8d5c\r\n",
+        b"MATCHSTATE:0:30:cr300c/r600f:9s8h|/8c8d5c\r\n",  # again: counts once
+        b"MATCHSTATE:1:31::|AsAd\r\nMATCHSTATE:1:31:r200:|AsAd\r\nMATCHSTATE:1:31:r200r20000:|AsAd\r\n",
+        b"MATCHSTATE:1:31:r200r20000c///:2c7d|AsAd/2d3c4c/Kd/Ks\r\n",
+    ]  # fmt: skip
+    with scripted_dealer(*chunks, pause=0.01) as (port, heard):
+        result = play_at(player("raise", NOLIMIT), HOST, port, seed=1, timeout=WAIT)
+    assert heard == [
+        "VERSION:2.0.0\r\n",
+        "MATCHSTATE:0:30:c:9s8h|:r200\r\n",
+        "MATCHSTATE:0:30:c:9s8h|:r200\r\n",
+        "MATCHSTATE:0:30:cr300c/:9s8h|/8c8d5c:r400\r\n",
+        "MATCHSTATE:1:31::|AsAd:r200\r\n",
+        "MATCHSTATE:1:31:r200r20000:|AsAd:c\r\n",
+    ]
+    assert (result.winnings.hands, result.winnings.chips, result.finished) == (2, 300 + 20000, True)
+
+
+def test_a_repeated_state_is_answered_alike_by_a_player_that_mixes() -> None:
+    state = b"MATCHSTATE:1:4::|AsAd\r\n"
+    with scripted_dealer(*[state] * 20) as (port, heard):
+        result = play_at(player("mixed", NOLIMIT), HOST, port, seed=None, timeout=WAIT)
+    assert len(heard) == 21
+    assert len(set(heard[1:])) == 1
+    assert (result.winnings.hands, result.finished) == (0, False)
+    assert result.as_json() == {"hands": 0, "chips": 0, "mbb_per_hand": None, "ci95": None, "finished": False}
+
+
+@pytest.mark.parametrize(
+    ("sent", "complaint"),
+    [
+        (b"hello\r\n", "no match state"),
+        (b"MATCHSTATE:7:0::|AsAd\r\n", "position 7"),
+        (b"MATCHSTATE:1:0:q:|AsAd\r\n", "unknown action"),
+        (b"MATCHSTATE:1:0:r5:|AsAd\r\n", "illegal action"),  # another game's
+        (b"MATCHSTATE:1:0::|AsAs\r\n", "stands twice"),
+        (b"MATCHSTATE:1:0::AsAd|\r\n", "no hole cards of position 1"),
+        (b"MATCHSTATE:1:0:cc/cc/cc/cc:|AsAd/2c2d2h/3c/3d\r\n", "showdown without both hands"),
+        (b"\x00\x01\xff\xfe\r\n", "no match state"),
+        (b"M" * 5000, "more than 4096"),
+    ],
+)
+def test_a_dealer_that_makes_no_sense_is_left(sent: bytes, complaint: str) -> None:
+    with scripted_dealer(sent) as (port, _), pytest.raises(InputError, match=complaint) as caught:
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=WAIT)
+    assert str(caught.value).startswith(f"{HOST}:{port}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_silent_dealer_and_none_at_all() -> None:
+    with scripted_dealer(b"# wait\r\n", pause=0.5) as (port, _), pytest.raises(InputError, match="silent"):
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=0.2)
+    with pytest.raises(InputError, match="cannot connect"):
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=1)
+    with pytest.raises(InputError, match="cannot connect"):
+        play_at(player("call", NOLIMIT), HOST, 99999, seed=1, timeout=1)
+
+
+def test_made_legal_never_gives_an_illegal_action() -> None:
+    states = [BettingState.start(load_game(game)) for game in (LIMIT, NOLIMIT, "kuhn", "leduc")]
+    answers = ["", "f", "c", "r", "r0", "r1", "r100", "r250", "r99999", "x", "rr", "r+300", "r 5"]
+    for _ in range(6):
+        for state in states:
+            for answer in answers:
+                action, as_said = made_legal(state, answer)
+                assert state.legal().allows(action)
+                assert not as_said or answer[0] == {FOLD: "f", CALL: "c"}.get(action, "r")
+        states = [s.apply(s.legal().raise_min or CALL) for s in states if not s.is_over]
+        states = [s for s in states if not s.is_over]
+
+
+def command(*arguments: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "equipoise", *arguments]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_match_of_processes(tmp_path: Path) -> None:
+    path = tmp_path / "a-b.log"
+    options = ("--hands", "100", "--seed", "7", "--log", str(path), "--names", "one,two")
+    dealer = command("acpc-dealer", "--game", "leduc", *options)
+    assert dealer.stdout
+    ports = dealer.stdout.readline().split()[1:]
+    seats = [
+        command("acpc", name, HOST, port, "--game", "leduc", "--seed", "1", "--json")
+        for name, port in zip(("uniform", "always-raise"), ports, strict=True)
+    ]
+    won = [json.loads(seat.communicate(timeout=WAIT)[0]) for seat in seats]
+    out, _ = dealer.communicate(timeout=WAIT)
+    assert (dealer.returncode, [seat.returncode for seat in seats]) == (0, [0, 0])
+    assert out == f"SCORE:{won[0]['chips']}|{won[1]['chips']}:one|two\n"
+    assert won[0]["chips"] == -won[1]["chips"]
+    hands, score = read_log("leduc", path)
+    assert (len(hands), score) == (100, (won[0]["chips"], won[1]["chips"]))
+
+
+def test_a_dealer_without_players_exits_with_one() -> None:
+    dealer = command("acpc-dealer", "--game", "kuhn", "--hands", "1", "--start", "0.1", "--json")
+    out, errors = dealer.communicate(timeout=WAIT)
+    assert dealer.returncode == 1
+    assert json.loads(out)["score"] is None
+    assert "nobody has connected" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
