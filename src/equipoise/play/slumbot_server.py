@@ -30,6 +30,7 @@ from equipoise.play.dealing import DEALS, PLAYERS_OWN, deal_hand, stream, view_o
 
 MOST_BODY = 4096  # bytes of a request
 MOST_CONNECTIONS = 64
+_MOST_DISCARDED = 1 << 20  # bytes of a request that is too large
 _IDLE = 30.0  # seconds a connection may say nothing
 _INCREMENT = re.compile(r"[kcf]|b\d{1,9}")
 Answer = dict[str, Any]
@@ -87,7 +88,9 @@ class SlumbotTable:
 
     def new_hand(self, request: Answer) -> Answer:
         """The next hand of a session, of a new one without a token."""
-        token = request.get("token") or self._open()
+        token = request.get("token")
+        if token is None or token == "":
+            token = self._open()
         session = self._session(token)
         with session.lock:
             rules, client = self.agent.rules, session.begun % 2
@@ -242,14 +245,18 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer)
 
     def _request(self) -> Answer:
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MOST_BODY):
-            self.close_connection = True  # what follows is not read
+        text = self.headers.get("Content-Length", "")
+        length = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+        if not 0 <= length <= MOST_BODY:
+            self.close_connection = True
+            for _ in range(0, min(length, _MOST_DISCARDED), MOST_BODY):  # a client reads after it has sent all
+                self.rfile.read(min(MOST_BODY, length))
+                length -= MOST_BODY
             raise InputError(
                 "no body, or a large one", remedy=f"send JSON of at most {MOST_BODY} bytes with its length"
             )
         try:
-            request = json.loads(self.rfile.read(int(length)) or b"{}")
+            request = json.loads(self.rfile.read(length) or b"{}")
         except (ValueError, RecursionError):
             request = None
         if not isinstance(request, dict):

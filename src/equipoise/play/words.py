@@ -18,7 +18,7 @@ bet half, raise pot, bet 75%, bet 2/3: that part of the pot after calling; bet m
 all-in; in limit games just bet or raise
 ? shows this, quit ends the game"""
 
-_SPELLINGS = {"f": "fold", "k": "check", "x": "check", "b": "bet", "r": "raise", "allin": "all-in", "a": "all-in"}
+_SPELLINGS = {"f": "fold", "k": "check", "x": "check", "b": "bet", "r": "raise", "a": "all-in"}
 _PARTS = {"quarter": 1 / 4, "third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3, "pot": 1.0}
 _AMOUNT = re.compile(r"\d{1,10}")
 _PERCENT = re.compile(r"(\d{1,4})%")
@@ -27,8 +27,8 @@ _RATIO = re.compile(r"(\d{1,3})/(\d{1,3})")
 
 def read_action(state: BettingState, text: str) -> int:
     """The action that words mean where somebody is to act; words that mean none are refused."""
-    words = text.lower().replace(",", "").replace("all in", "all-in").split()
-    verb, *rest = [_SPELLINGS.get(word, word) for word in words] or [""]
+    verb, *rest = re.sub("all ?in", "all-in", text.lower().replace(",", "")).split() or [""]
+    verb = _SPELLINGS.get(verb, verb)
     if rest and rest[0] == "to":
         rest = rest[1:]
     legal, facing = state.legal(), state.to_call > 0
@@ -56,7 +56,7 @@ def _raise(state: BettingState, legal: Legal, size: str) -> int:
             raise InputError("the size is fixed here", remedy=offers(state))
         return legal.raise_min
     if not size:
-        raise InputError("how much?", remedy=offers(state))
+        raise InputError("a raise needs its size", remedy=offers(state))
     total = _total(state, legal, size)
     if not legal.allows(total):
         raise InputError(f"{on_street(state, total):,} is out of range", remedy=offers(state))

@@ -1,0 +1,391 @@
+"""Slumbot's web API, both sides, over the loopback: positions, chips, errors, sessions that do not touch each other."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise._errors import InputError
+from equipoise.games.acpc import read_log_state
+from equipoise.games.gamedef import load_game
+from equipoise.games.slumbot import read_betting
+from equipoise.games.state import Deal
+from equipoise.play.slumbot_client import play_slumbot
+from equipoise.play.slumbot_server import MOST_BODY, SlumbotServer, SlumbotTable
+from players import Player, player
+
+GAME = "holdem.nolimit"
+RULES = load_game(GAME)
+Answer = dict[str, Any]
+
+
+@contextmanager
+def serving(table: SlumbotTable) -> Iterator[SlumbotServer]:
+    """A server in a thread."""
+    with SlumbotServer(table, port=0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def table(name: str, **options: Any) -> SlumbotTable:
+    return SlumbotTable(player(name, GAME), **{"seed": 7, **options})
+
+
+def post(url: str, body: bytes) -> Answer:
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        assert reply.status == 200
+        assert reply.headers["Content-Type"] == "application/json"
+        answer = json.loads(reply.read())
+    assert isinstance(answer, dict)
+    return answer
+
+
+class Sample:
+    """A client that reads answers as the public sample client does: token, action, client_pos, winnings, error_msg."""
+
+    def __init__(self, url: str, prefix: str = "/slumbot/api") -> None:
+        self.base = url + prefix
+        self.token: str | None = None
+        self.last: Answer = {}
+
+    def ask(self, name: str, **data: str) -> Answer:
+        if self.token:
+            data["token"] = self.token
+        answer = post(f"{self.base}/{name}", json.dumps(data).encode())
+        if "error_msg" in answer:
+            raise RuntimeError(answer["error_msg"])
+        self.token = answer.get("token") or self.token
+        self.last = answer
+        return answer
+
+    def play_hand(self, choose: Callable[[Answer], str]) -> Answer:
+        answer = self.ask("new_hand")
+        while answer.get("winnings") is None:
+            answer = self.ask("act", incr=choose(answer))
+        return answer
+
+
+def faces_a_bet(action: str) -> bool:
+    """Told from the text alone: is there a bet (or the big blind) that has not been called or checked?"""
+    street = action.rpartition("/")[2]
+    return ("b" in street and not street.endswith("c")) or action in ("",)
+
+
+def check_or_call(answer: Answer) -> str:
+    return "c" if faces_a_bet(answer["action"]) else "k"
+
+
+def deal_of(answer: Answer) -> Deal:
+    """All cards of a finished hand, by player."""
+    mine, bots, board = (
+        tuple(RULES.deck.read_card(card) for card in answer[key]) for key in ("hole_cards", "bot_hole_cards", "board")
+    )
+    return Deal((mine, bots) if answer["client_pos"] == 0 else (bots, mine), board)
+
+
+@pytest.mark.parametrize("name", ["call", "raise", "mixed"])
+def test_the_sample_client_plays_unchanged(name: str) -> None:
+    total, positions = 0, []
+    with serving(table(name)) as server:
+        client = Sample(server.url)
+
+        def choose(answer: Answer) -> str:
+            state = read_betting(RULES, answer["action"])
+            assert state.player == answer["client_pos"], "the client is asked when it is to act, in its own position"
+            assert len(answer["board"]) == RULES.board_size(state.round)
+            assert answer["action"].startswith(answer["old_action"])
+            assert "bot_hole_cards" not in answer
+            assert "session_total" not in answer
+            return check_or_call(answer)
+
+        for number in range(60):
+            answer = client.play_hand(choose)
+            state = read_betting(RULES, answer["action"])
+            assert state.payoffs(deal_of(answer))[answer["client_pos"]] == answer["winnings"]
+            total += answer["winnings"]
+            assert (answer["session_num_hands"], answer["session_total"]) == (number + 1, total)
+            positions.append(answer["client_pos"])
+    assert positions == [0, 1] * 30
+
+
+def test_positions_are_who_posts_what() -> None:
+    """The bot folds to everything: the client wins the small blind from the big blind, the big one with a raise."""
+    with serving(table("fold")) as server:
+        client = Sample(server.url)
+        first = client.ask("new_hand")
+        assert (first["client_pos"], first["action"], first["winnings"]) == (0, "f", 50)
+        second = client.ask("new_hand")
+        assert (second["client_pos"], second["action"], second.get("winnings")) == (1, "", None)
+        answer = client.ask("act", incr="b300")
+        assert (answer["old_action"], answer["action"], answer["winnings"]) == ("", "b300f", 100)
+
+
+def test_all_in_shows_the_whole_board() -> None:
+    with serving(table("call")) as server:
+        client = Sample(server.url, "/api")
+        client.ask("login", username="somebody", password="something")
+        assert client.token
+        client.ask("new_hand")
+        assert client.last["action"] == "c"
+        answer = client.ask("act", incr="b20000")
+    assert (answer["old_action"], answer["action"]) == ("c", "cb20000c///")
+    assert (len(answer["board"]), len(answer["bot_hole_cards"])) == (5, 2)
+    assert answer["winnings"] in (-20000, 0, 20000)
+    assert answer["winnings"] == read_betting(RULES, answer["action"]).payoffs(deal_of(answer))[0]
+
+
+def test_bets_count_the_street() -> None:
+    with serving(table("call")) as server:
+        client = Sample(server.url)
+        client.play_hand(check_or_call)
+        assert client.ask("new_hand")["client_pos"] == 1
+        assert client.ask("act", incr="b200")["action"] == "b200c/k"
+        assert client.ask("act", incr="b400")["action"] == "b200c/kb400c/k"
+        assert read_betting(RULES, client.last["action"]).spent == (600, 600)
+
+
+def test_a_hand_that_is_left_is_folded() -> None:
+    with serving(table("raise")) as server:
+        client = Sample(server.url)
+        assert client.ask("new_hand")["action"] == "b200"  # big blind
+        client.ask("act", incr="c")
+        assert client.ask("new_hand")["client_pos"] == 1
+        client.ask("act", incr="c")
+        answer = client.ask("act", incr="f")
+    assert answer["winnings"] == -100
+    assert (answer["session_num_hands"], answer["session_total"]) == (2, -300)
+
+
+ILLEGAL = ["k", "f0", "b50", "b99999", "", "b", "kk", "cc", "c/", "x", "b-5", "b1e3", "b" + "9" * 30, "é"]
+
+
+def test_illegal_actions_leave_the_hand_as_it_was() -> None:
+    with serving(table("raise")) as server:
+        client = Sample(server.url)
+        before = client.ask("new_hand")  # faces a raise
+        for said in ILLEGAL:
+            with pytest.raises(RuntimeError):
+                client.ask("act", incr=said)
+        for body in ({"incr": 5}, {"incr": None}, {}, {"incr": ["c"]}):
+            answer = post(f"{server.url}/api/act", json.dumps({"token": client.token, **body}).encode())
+            assert list(answer) == ["error_msg"]
+        after = client.ask("act", incr="c")
+        assert after["old_action"] == before["action"]
+        assert after["hole_cards"] == before["hole_cards"]
+        client.ask("act", incr="k")
+        client.ask("act", incr="f")
+        with pytest.raises(RuntimeError, match="no hand is being played"):
+            client.ask("act", incr="c")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{", b"[]", b"5", b'"x"', b"\xff\xfe", b"[" * 4000, b'{"token": "made up", "incr": "c"}', b'{"token": 7}',
+        b'{"token": []}', b"x" * (MOST_BODY + 1), b"x" * 500_000,
+    ],
+)  # fmt: skip
+def test_bad_requests_get_an_error_and_harm_nobody(body: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(table("raise")) as server:
+        client = Sample(server.url)
+        client.ask("new_hand")
+        for path in ("/api/act", "/api/new_hand", "/slumbot/api/act"):
+            answer = post(server.url + path, body)
+            assert list(answer) == ["error_msg"]
+            assert "\n" not in answer["error_msg"]
+        assert client.ask("act", incr="c")["action"].startswith("b200c/")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_other_paths_and_bytes_that_are_no_request(capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(table("call")) as server:
+        assert "error_msg" in post(f"{server.url}/api/other", b"{}")
+        for sent in (b"\x00\xff" * 100 + b"\r\n\r\n", b"POST /api/act HTTP/1.1\r\nContent-Length: -4\r\n\r\n", b"POST"):
+            with socket.create_connection(server.server_address[:2], 10) as connection:
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+        assert Sample(server.url).ask("new_hand")["action"] == "c"
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_sessions_are_limited_and_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("equipoise.play.slumbot_server.time.monotonic", lambda: now)
+    sessions = table("call", most_sessions=2, most_idle=60)
+    first, second = sessions.new_hand({})["token"], sessions.login({})["token"]
+    with pytest.raises(InputError, match="too many"):
+        sessions.new_hand({})
+    now += 50
+    sessions.act({"token": first, "incr": "k"})
+    now += 50
+    with pytest.raises(InputError, match="unknown token"):
+        sessions.new_hand({"token": second})
+    sessions.new_hand({})  # in the place of the second
+    assert sessions.act({"token": first, "incr": "k"})["action"] == "ck/kk/"
+    with pytest.raises(InputError, match="too many"):
+        sessions.login({})
+
+
+def test_an_agent_that_fails_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    def fails(_view: object) -> dict[int, float]:
+        raise ZeroDivisionError("oh")
+
+    with serving(SlumbotTable(Player("broken", RULES, fails), seed=1)) as server:
+        answer = post(f"{server.url}/api/new_hand", b"{}")
+    assert answer == {"error_msg": "the agent has failed"}
+    assert capfd.readouterr().err == "ZeroDivisionError: oh\n"
+
+
+def test_many_clients_at_once_keep_their_own_books() -> None:
+    def session(url: str) -> list[Answer]:
+        client = Sample(url)
+        return [client.play_hand(check_or_call) for _ in range(15)]
+
+    with serving(table("mixed")) as server, ThreadPoolExecutor(8) as pool:
+        sessions = list(pool.map(session, [server.url] * 8))
+    for answers in sessions:
+        assert answers[-1]["session_num_hands"] == 15
+        assert answers[-1]["session_total"] == sum(answer["winnings"] for answer in answers)
+    assert len({str(answers[0]["hole_cards"] + answers[1]["hole_cards"]) for answers in sessions}) == 8
+    assert len({answers[0]["token"] for answers in sessions}) == 8
+
+
+def test_a_seed_deals_the_same_cards_to_the_first_client() -> None:
+    def cards(seed: int) -> list[Answer]:
+        sessions = table("call", seed=seed)
+        first = sessions.new_hand({})
+        return [first["hole_cards"], *(sessions.new_hand({"token": first["token"]})["hole_cards"] for _ in range(5))]
+
+    assert cards(1) == cards(1)
+    assert cards(1) != cards(2)
+
+
+def test_other_games_are_refused() -> None:
+    with pytest.raises(InputError, match=r"holdem\.limit is not played"):
+        SlumbotTable(player("call", "holdem.limit"))
+    with pytest.raises(InputError, match="is not played"):
+        play_slumbot(player("call", "kuhn"), "http://127.0.0.1:1", hands=1)
+    flipped = replace(RULES, blinds=(50, 100))
+    with pytest.raises(InputError, match="is not played"):
+        SlumbotTable(Player("flipped", flipped, lambda _: {0: 1.0}))
+
+
+def test_our_client_and_our_server_agree_to_the_chip(tmp_path: Path) -> None:
+    sessions = table("mixed")
+    chips: list[int] = []
+    with serving(sessions) as server:
+        won = play_slumbot(
+            player("mixed", GAME), server.url, hands=200, seed=5, log=tmp_path / "log", on_hand=chips.append
+        )
+    (session,) = sessions._sessions.values()
+    assert (won.hands, won.chips) == (200, session.total) == (session.finished, sum(chips))
+    assert won.mbb_per_hand == pytest.approx(won.chips / 20)
+    hands = [read_log_state(RULES, line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [int(hand.values[hand.names.index("mixed")]) for hand in hands] == chips
+    assert [hand.names.index("mixed") for hand in hands] == [0, 1] * 100
+    assert all(hand.state.payoffs(hand.deal) == hand.values for hand in hands)
+
+
+def test_known_winnings() -> None:
+    """Raises against a bot that folds: half a big blind from the big blind, a whole one from the button."""
+    with serving(table("fold")) as server:
+        assert play_slumbot(player("raise", GAME), server.url, hands=10, seed=1).chips == 5 * 50 + 5 * 100
+    with serving(table("raise")) as server:
+        assert play_slumbot(player("fold", GAME), server.url, hands=11, seed=1).chips == -6 * 100 - 5 * 50
+
+
+class Liar(SlumbotTable):
+    """A server whose answers a test has tampered with."""
+
+    tamper: Callable[[Answer], Answer]
+
+    def new_hand(self, request: Answer) -> Answer:
+        return self.tamper(super().new_hand(request))
+
+    def act(self, request: Answer) -> Answer:
+        return self.tamper(super().act(request))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "complaint"),
+    [
+        (lambda a: {**a, "client_pos": 1 - a["client_pos"]}, "not to act|where the hand pays"),
+        (lambda a: {**a, "client_pos": 7}, "client_pos"),
+        (lambda a: {**a, "winnings": 7} if "winnings" in a else a, "where the hand pays"),
+        (lambda a: {**a, "winnings": -a["winnings"]} if a.get("winnings") else a, "where the hand pays"),
+        (lambda a: {**a, "winnings": 50}, "winnings after"),
+        (lambda a: {**a, "action": a["action"] + "k"}, "0 board cards after 'ck'"),
+        (lambda a: {**a, "action": a["action"] + "x"}, "action 'cx', character 2"),
+        (lambda a: {**a, "action": 5}, "action '5'"),
+        (lambda a: {**a, "hole_cards": ["As", "As"]}, "stands twice"),
+        (lambda a: {**a, "hole_cards": ["As"]}, "1 hole"),
+        (lambda a: {**a, "hole_cards": "AsAd"}, "hole_cards"),
+        (lambda a: {**a, "board": ["2c"]}, "board cards"),
+        (lambda a: {k: v for k, v in a.items() if k != "bot_hole_cards"}, "without the other hand"),
+        (lambda _: {"error_msg": "no\nmore"}, "the server says"),
+    ],
+)
+def test_a_server_that_makes_no_sense_is_left(tamper: Callable[[Answer], Answer], complaint: str) -> None:
+    liar = Liar(player("call", GAME), seed=3)
+    liar.tamper = tamper
+    with serving(liar) as server, pytest.raises(InputError, match=complaint) as caught:
+        play_slumbot(player("call", GAME), server.url, hands=20, seed=1)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(server.url)
+
+
+def test_what_is_no_server() -> None:
+    agent = player("call", GAME)
+    for url in ("ftp://127.0.0.1", "file:///etc/passwd", "127.0.0.1:80", ""):
+        with pytest.raises(InputError, match="address"):
+            play_slumbot(agent, url, hands=1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(InputError, match="no answer in"):
+            play_slumbot(agent, url, hands=1, timeout=0.2)
+    with pytest.raises(InputError, match="is the server there"):
+        play_slumbot(agent, url, hands=1, timeout=5)
+    with serving(table("call")) as server, pytest.raises(InputError, match="the server says"):
+        play_slumbot(agent, f"{server.url}/elsewhere", hands=1)
+
+
+def test_a_log_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("precious")
+    with pytest.raises(InputError, match="name a new file"):
+        play_slumbot(player("call", GAME), "http://127.0.0.1:1", hands=1, log=tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "precious"
+
+
+def test_the_commands() -> None:
+    command = [sys.executable, "-m", "equipoise", "slumbot"]
+    server = subprocess.Popen([*command, "serve", "always-fold", "--port", "0", "--json"], stdout=subprocess.PIPE)
+    try:
+        assert server.stdout
+        url = json.loads(server.stdout.readline())["url"]
+        arguments = ["play", "always-raise", url, "--hands", "10", "--json"]
+        done = subprocess.run([*command, *arguments], capture_output=True, timeout=120, check=True)
+        answer = json.loads(done.stdout)
+        assert (answer["hands"], answer["chips"], answer["mbb_per_hand"]) == (10, 750, 750)
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
