@@ -177,7 +177,8 @@ def test_text() -> None:
     "text",
     [
         "", "pure", "purify:0.2", "none:0", "none,first=keep", "threshold", "threshold:", "threshold:x",
-        "threshold:nan", "threshold:1.5", "threshold:-0.1", "threshold:1_0", "tartanian7", "tartanian7:0.2,", "tartanian7:0.2,edges=",
+        "threshold:nan", "threshold:1.5", "threshold:-0.1", "threshold:1_0", "tartanian7",
+        "tartanian7:0.2,", "tartanian7:0.2,edges=",
         "tartanian7:0.2,edges=1/0.5", "tartanian7:0.2,edges=1/1", "tartanian7:0.2,edges=inf", "tartanian7:0.2,edges=-1",
         "tartanian7:0.2,first=drop", "tartanian7:0.2,first=keep,first=keep", "tartanian7:0.2,last=keep", "Purify",
     ],

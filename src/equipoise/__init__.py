@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from equipoise.play.acpc_client import play_at as play_at
     from equipoise.play.acpc_dealer import DealerResult as DealerResult
     from equipoise.play.acpc_dealer import deal_match as deal_match
+    from equipoise.play.logs import LogWriter as LogWriter
+    from equipoise.play.logs import Replay as Replay
+    from equipoise.play.logs import replay as replay
     from equipoise.play.slumbot_client import play_slumbot as play_slumbot
     from equipoise.play.slumbot_server import SlumbotServer as SlumbotServer
     from equipoise.play.slumbot_server import SlumbotTable as SlumbotTable
@@ -108,6 +111,9 @@ _HOME = {
     "SlumbotTable": "play.slumbot_server",
     "play_terminal": "play.terminal",
     "Winnings": "play.winnings",
+    "LogWriter": "play.logs",
+    "Replay": "play.logs",
+    "replay": "play.logs",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -10,10 +11,13 @@ import numpy as np
 from equipoise._arrays import F64
 
 LEAST_FITTED = 10  # observations a slope: with fewer, none is fitted
+_FEW = {1: 12.7062, 2: 4.3027, 3: 3.1824}  # degrees at which the expansion is still off
 
 
 def t975(degrees: int) -> float:
     """The 97.5% point of Student's t (four terms of its expansion in 1 / degrees: to 0.3% from four degrees on)."""
+    if degrees in _FEW:
+        return _FEW[degrees]
     z = NormalDist().inv_cdf(0.975)
     terms = (
         z,
@@ -24,11 +28,12 @@ def t975(degrees: int) -> float:
     return float(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
-def interval(values: F64) -> tuple[float, float]:
-    """The mean of independent observations, and half the width of its 95% interval."""
+def interval(values: F64 | Sequence[float]) -> tuple[float, float]:
+    """The mean of independent observations, and half the width of its 95% interval (infinite for fewer than two)."""
+    values = np.asarray(values, np.float64)
     count = len(values)
     if count < 2:
-        return float(values.mean()) if count else 0.0, float("inf")
+        return float(values.mean()) if count else 0.0, math.inf
     return float(values.mean()), t975(count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
 
 
@@ -51,3 +56,13 @@ def without_luck(values: F64, luck: F64) -> F64:
             slopes = np.linalg.lstsq(centred, values[others] - values[others].mean(), rcond=None)[0]
             left[mine] -= luck[mine] @ slopes
     return left
+
+
+def mean_interval(count: int, total: float, squares: float) -> tuple[float, float]:
+    """The same from how many there are, their sum and the sum of their squares: for streams of whole numbers, whose
+    sums lose nothing.
+    """
+    if count < 2:
+        return float(total) if count else 0.0, math.inf
+    variance = max(count * squares - total * total, 0) / (count * (count - 1))
+    return total / count, t975(count - 1) * math.sqrt(variance / count)

@@ -1,0 +1,231 @@
+"""Logs of matches, written hand by hand, and the proof that a log is right: every hand played again from it.
+
+Two formats, by the file's suffix: the ACPC dealer's (.acpc, .log), STATE lines and a SCORE at the end, and PHH
+(.phh, .phhs), a table for each hand, as PokerKit reads them; PHH has words for hold'em only. Both are read as they
+are written, a hand at a time, so that the length of a log does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from equipoise._errors import InputError, shown
+from equipoise.games.acpc import LogState, log_state_text, read_log_state
+from equipoise.games.phh import phh_text, read_phh
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.games.state import BettingState, Deal
+from equipoise.measure.stats import mean_interval
+
+ACPC, PHH = "acpc", "phh"
+FORMATS = {".acpc": ACPC, ".log": ACPC, ".phh": PHH, ".phhs": PHH}
+MOST_LINE = 1 << 16  # characters; of a hand of PHH too
+_PHH_HAND = re.compile(r"\s*\[\s*\d+\s*\]\s*")
+_TELL_EVERY = 1000  # lines
+
+
+def log_format(path: str | Path) -> str:
+    """`acpc` or `phh`, by the suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"a log called {shown(str(path))}", remedy=f"end its name in {', '.join(FORMATS)}")
+    return FORMATS[suffix]
+
+
+def log_names(first: str, second: str) -> tuple[str, str]:
+    """Two agents' names as logs have them: one word of the dealer's format each, and not the same."""
+    names = [re.sub(r"[\s|]", "_", name.replace(":", "=")) or "agent" for name in (first, second)]
+    return names[0], names[1] if names[0] != names[1] else f"{names[1]}-2"
+
+
+class LogWriter:
+    """A log being written: `with LogWriter(path, rules) as log: log.write(...)`; the score stands at its end."""
+
+    def __init__(self, path: str | Path, rules: GameRules) -> None:
+        self.path, self.rules, self.format = Path(path), rules, log_format(path)
+        self.hands, self._totals = 0, dict[str, int]()
+        try:
+            self._file: TextIO = self.path.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise InputError(f"{shown(str(path))} is there already", remedy="name another log, or move it") from None
+        except OSError as error:
+            raise InputError(f"cannot write {shown(str(path))}: {error.strerror}", remedy="choose a folder") from None
+
+    def write(self, hand: int, state: BettingState, deal: Deal, names: tuple[str, str]) -> None:
+        """A finished hand; the names are those of players 0 and 1 of this hand, as `log_names` gives them."""
+        if names != log_names(*names):
+            raise InputError(f"names {names} in a log", remedy=f"use {log_names(*names)}")
+        values = state.payoffs(deal)
+        board = deal.board[: self.rules.board_size(state.round)]
+        for name, value in zip(names, values, strict=True):
+            self._totals[name] = self._totals.get(name, 0) + value
+        self.hands += 1
+        if self.format == PHH:
+            text = phh_text(state, Deal(deal.holes, board), hand=hand, names=names, finishing=True)
+            self._file.write(f"[{self.hands}]\n{text}\n")
+        else:
+            self._file.write(log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n")
+
+    def close(self, *, finished: bool = True) -> None:
+        """Write the score, unless the match was broken off, and close the file."""
+        if finished and self.format == ACPC and self.hands:
+            totals = "|".join(str(total) for total in self._totals.values())
+            self._file.write(f"SCORE:{totals}:{'|'.join(self._totals)}\n")
+        self._file.close()
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        self.close(finished=kind is None)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a log says once every hand of it has been played again. Tuples are by name."""
+
+    log: str
+    game: str
+    hands: int
+    names: tuple[str, ...]
+    chips: tuple[int, ...]
+    mbb_per_hand: tuple[float, ...]
+    ci95: float  # of either, in mbb/hand; hands are taken to be independent
+    scored: bool  # whether a SCORE stands at its end; a match that was broken off has none
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "log": self.log,
+            "game": self.game,
+            "hands": self.hands,
+            "names": list(self.names),
+            "chips": list(self.chips),
+            "mbb_per_hand": list(self.mbb_per_hand),
+            "ci95": self.ci95 if math.isfinite(self.ci95) else None,
+            "scored": self.scored,
+        }
+
+
+@dataclass
+class _Sums:
+    """Running sums of a log."""
+
+    rules: GameRules
+    hands: int = 0
+    total: int = 0  # what the first name wins
+    squares: int = 0
+    chips: dict[str, int] = field(default_factory=dict)
+    scored: bool = False
+
+    def add(self, found: LogState) -> None:
+        """Play one hand again."""
+        if self.scored:
+            raise InputError("a hand after the score", remedy="the score ends a log")
+        if found.state.is_showdown and not all(found.deal.holes):
+            raise InputError(f"hand {found.hand} ends in a showdown with hidden cards", remedy="log all cards")
+        values = found.state.payoffs(found.deal)
+        for player, (logged, value) in enumerate(zip(found.values, values, strict=True)):
+            if logged != value:
+                name = found.names[player]
+                raise InputError(f"hand {found.hand} gives {shown(name)} {logged:g}", remedy=f"it is worth {value}")
+        if found.names[0] == found.names[1] or len({*self.chips, *found.names}) > PLAYERS:
+            raise InputError(f"hand {found.hand} is played by {found.names}", remedy="a log has two agents")
+        for name, value in zip(found.names, values, strict=True):
+            self.chips[name] = self.chips.get(name, 0) + value
+        self.hands += 1
+        self.total = next(iter(self.chips.values()))
+        self.squares += values[0] ** 2
+
+    def check_score(self, line: str) -> None:
+        """The dealer's last line against what the hands add up to."""
+        parts = line.rstrip("\r\n").split(":")
+        values, names = (parts[1].split("|"), parts[2].split("|")) if len(parts) == 3 else ([], [])
+        if self.scored or len(values) != PLAYERS or set(names) != set(self.chips):
+            raise InputError(f"no score of this match: {shown(line)}", remedy="write SCORE:chips|chips:name|name once")
+        for name, value in zip(names, values, strict=True):
+            if value != f"{self.chips[name]}":
+                raise InputError(
+                    f"the score gives {shown(name)} {shown(value)}", remedy=f"its hands add up to {self.chips[name]}"
+                )
+        self.scored = True
+
+
+def replay(log: str | Path, rules: GameRules, *, progress: Callable[[float], None] | None = None) -> Replay:
+    """Play every hand of a log again; the first line that disagrees is refused."""
+    sums = _Sums(rules)
+    read = _read_acpc if log_format(log) == ACPC else _read_phh
+    try:
+        size = Path(log).stat().st_size
+        with Path(log).open(encoding="utf-8") as file:
+            read(_lines(file, str(log), size, progress), sums, str(log))
+    except OSError as error:
+        raise InputError(f"cannot read {shown(str(log))}: {error.strerror}", remedy="name a log") from None
+    except UnicodeDecodeError:
+        raise InputError("not a text", where=str(log), remedy="name a log") from None
+    if not sums.hands:
+        raise InputError("no hand in it", where=str(log), remedy="name a log of finished hands")
+    _, half = mean_interval(sums.hands, sums.total, sums.squares)
+    unit = 1000 / rules.big_blind
+    return Replay(
+        log=str(log),
+        game=rules.name,
+        hands=sums.hands,
+        names=tuple(sums.chips),
+        chips=tuple(sums.chips.values()),
+        mbb_per_hand=tuple(unit * total / sums.hands for total in sums.chips.values()),
+        ci95=unit * half,
+        scored=sums.scored,
+    )
+
+
+def _read_acpc(lines: Iterator[tuple[int, str]], sums: _Sums, name: str) -> None:
+    """Add every hand of a dealer's log."""
+    for number, line in lines:
+        try:
+            if line.startswith("SCORE"):
+                sums.check_score(line)
+            elif line.strip() and not line.startswith("#"):
+                sums.add(read_log_state(sums.rules, line))
+        except InputError as error:
+            raise error.at(f"{name}, line {number}") from None
+
+
+def _read_phh(lines: Iterator[tuple[int, str]], sums: _Sums, name: str) -> None:
+    """Add every hand of a PHH file, which has one hand, or many under numbers in brackets."""
+    start, text, numbered = 1, "", False
+    for number, line in lines:
+        if _PHH_HAND.fullmatch(line):
+            if numbered or text.strip():
+                _add_phh(sums, text, f"{name}, line {start}")
+            start, text, numbered = number, "", True
+            continue
+        text += line
+        if len(text) > MOST_LINE:
+            raise InputError("a hand without an end", where=f"{name}, line {start}", remedy="name a hand history")
+    if numbered or text.strip():
+        _add_phh(sums, text, f"{name}, line {start}")
+
+
+def _add_phh(sums: _Sums, text: str, where: str) -> None:
+    try:
+        sums.add(read_phh(sums.rules, text))
+    except InputError as error:
+        raise error.at(", ".join(part for part in (where, error.where) if part)) from None
+
+
+def _lines(file: TextIO, name: str, size: int, progress: Callable[[float], None] | None) -> Iterator[tuple[int, str]]:
+    """Numbered lines; one that does not end is refused before it fills the memory."""
+    number = read = 0
+    while line := file.readline(MOST_LINE):
+        number += 1
+        read += len(line)
+        if len(line) >= MOST_LINE:
+            raise InputError("a line without an end", where=f"{name}, line {number}", remedy="name a log")
+        yield number, line
+        if progress and number % _TELL_EVERY == 0:
+            progress(min(read / size, 1.0))

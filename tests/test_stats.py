@@ -1,0 +1,49 @@
+"""Intervals: against textbook values, NumPy, and their own promise of 95%."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from equipoise.measure.stats import interval, mean_interval, t975
+
+
+@pytest.mark.parametrize(
+    ("degrees", "point"), [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (1000, 1.962)]
+)
+def test_points_of_students_t(degrees: int, point: float) -> None:
+    assert t975(degrees) == pytest.approx(point, rel=0.003)
+
+
+def test_streams_and_values_agree() -> None:
+    values = np.random.default_rng(1).integers(-20_000, 20_000, 5000)
+    mean, half = interval(values)
+    assert mean == pytest.approx(values.mean())
+    assert half == pytest.approx(t975(4999) * values.std(ddof=1) / math.sqrt(5000))
+    whole = [int(value) for value in values]
+    assert mean_interval(5000, sum(whole), sum(value * value for value in whole)) == pytest.approx((mean, half))
+
+
+def test_close_values_far_from_zero_keep_their_width() -> None:
+    far = [10**12 + step for step in range(10)]
+    assert interval(far) == pytest.approx((10**12 + 4.5, t975(9) * np.std(range(10), ddof=1) / math.sqrt(10)))
+    assert mean_interval(10, sum(far), sum(value * value for value in far))[1] == pytest.approx(interval(list(range(10)))[1])
+
+
+def test_few_values() -> None:
+    assert interval([3.0]) == (3.0, math.inf)
+    assert interval([]) == mean_interval(0, 0, 0) == (0.0, math.inf)
+    assert mean_interval(1, 3, 9) == (3.0, math.inf)
+    assert interval([2.0, 2.0]) == (2.0, 0.0)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 40])
+def test_the_interval_holds_the_mean_95_times_in_100(count: int) -> None:
+    rng, trials = np.random.default_rng(count), 4000
+    inside = 0
+    for row in rng.normal(7.0, 3.0, (trials, count)).tolist():
+        mean, half = interval(row)
+        inside += abs(mean - 7.0) <= half
+    assert inside / trials == pytest.approx(0.95, abs=5 * math.sqrt(0.95 * 0.05 / trials))
