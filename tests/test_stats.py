@@ -29,7 +29,9 @@ def test_streams_and_values_agree() -> None:
 def test_close_values_far_from_zero_keep_their_width() -> None:
     far = [10**12 + step for step in range(10)]
     assert interval(far) == pytest.approx((10**12 + 4.5, t975(9) * np.std(range(10), ddof=1) / math.sqrt(10)))
-    assert mean_interval(10, sum(far), sum(value * value for value in far))[1] == pytest.approx(interval(list(range(10)))[1])
+    assert mean_interval(10, sum(far), sum(value * value for value in far))[1] == pytest.approx(
+        interval(list(range(10)))[1]
+    )
 
 
 def test_few_values() -> None:

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from equipoise.play.slumbot_server import SlumbotServer as SlumbotServer
     from equipoise.play.slumbot_server import SlumbotTable as SlumbotTable
     from equipoise.play.terminal import play_terminal as play_terminal
+    from equipoise.play.tournament import Tournament as Tournament
+    from equipoise.play.tournament import tournament as tournament
     from equipoise.play.winnings import Winnings as Winnings
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
@@ -114,6 +116,8 @@ _HOME = {
     "LogWriter": "play.logs",
     "Replay": "play.logs",
     "replay": "play.logs",
+    "Tournament": "play.tournament",
+    "tournament": "play.tournament",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from equipoise.console import print_table
+
 if TYPE_CHECKING:
     from equipoise.play.logs import Replay
+    from equipoise.play.tournament import Tournament
 
 
 def win_rate_text(mbb: float, ci95: float) -> str:
@@ -21,3 +24,29 @@ def print_replay(found: Replay) -> None:
     width = max(len(name) for name in found.names)
     for name, chips, mbb in zip(found.names, found.chips, found.mbb_per_hand, strict=True):
         print(f"{name:<{width}}  {chips:>+12,} chips  {win_rate_text(mbb, found.ci95)} mbb/hand")
+
+
+def print_tournament(found: Tournament) -> None:
+    """The matrix, best bankroll first, and both rankings."""
+    from rich import box
+    from rich.table import Table
+
+    order, bankrolls, widths = found.by_bankroll, found.bankrolls(), found.bankroll_ci95
+    run_off = found.by_run_off
+    table = Table(
+        title=f"row wins from column, mbb/hand, {found.hands:,} hands a pair, ± 95%",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in ("", "agent", *(str(rank) for rank in range(1, len(order) + 1)), "bankroll", "run-off"):
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    for rank, agent in enumerate(order, 1):
+        cells = ["" if other == agent else _cell(found.mbb[agent, other], found.ci95[agent, other]) for other in order]
+        total = _cell(bankrolls[agent], widths[agent])
+        table.add_row(str(rank), found.names[agent], *cells, total, str(run_off.index(agent) + 1))
+    print_table(table)
+
+
+def _cell(mbb: float, ci95: float) -> str:
+    return win_rate_text(float(mbb), float(ci95))

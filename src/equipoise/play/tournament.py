@@ -1,0 +1,258 @@
+"""Round robins: every agent against every other, who wins how much, and who is best.
+
+The two rankings of the Annual Computer Poker Competition: total bankroll, the mean of an agent's results; and bankroll
+instant run-off, which removes the agent with the lowest bankroll among those that are left, again and again, so that
+nobody is ranked by how much it takes from the weak. The competition plays on until ranks are significant; here the
+intervals stand beside the numbers. Every pair has a seed of its own, made from its names: who else plays, and in which
+order, changes no match, and a pair that is in the folder is not played again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from equipoise._arrays import F64
+from equipoise._cache import write_whole
+from equipoise._errors import InputError, shown
+from equipoise.measure.report import write_report
+
+FORMAT = "equipoise pair 1"
+
+
+class Named(Protocol):
+    """What can enter."""
+
+    @property
+    def name(self) -> str:
+        """What it is called; no two are called the same."""
+
+
+class Outcome(Protocol):
+    """What a match says of its first agent."""
+
+    @property
+    def mbb_per_hand(self) -> float:
+        """Its win rate."""
+
+    @property
+    def ci95(self) -> float:
+        """Half the width of the 95% interval."""
+
+
+Player = TypeVar("Player", bound=Named)
+
+
+@dataclass(frozen=True, eq=False)
+class Tournament:
+    """Results: what the row wins from the column, in mbb/hand, and half the width of its 95% interval."""
+
+    names: tuple[str, ...]
+    mbb: F64  # [agent, agent], nan on the diagonal
+    ci95: F64
+    hands: int  # of each match
+    seed: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def bankrolls(self, among: Sequence[int] | None = None) -> F64:
+        """[agent] the mean of its results against some of the others."""
+        chosen = list(range(len(self.names)) if among is None else among)
+        return np.asarray(np.nanmean(self.mbb[np.ix_(chosen, chosen)], axis=1))
+
+    @property
+    def bankroll_ci95(self) -> F64:
+        """[agent] of its bankroll, its matches being independent."""
+        return np.asarray(np.sqrt(np.nansum(self.ci95**2, axis=1)) / (len(self.names) - 1))
+
+    @property
+    def by_bankroll(self) -> tuple[int, ...]:
+        """The agents, best first; those with equal bankrolls as they entered."""
+        return tuple(int(agent) for agent in np.argsort(-self.bankrolls(), kind="stable"))
+
+    @property
+    def removed(self) -> tuple[tuple[int, float], ...]:
+        """The run-off: who was removed, with which bankroll among those left; the winner, removed last, has none.
+
+        Of equal bankrolls the one that is lower in the total ranking goes first.
+        """
+        left, gone = list(self.by_bankroll), list[tuple[int, float]]()
+        while len(left) > 1:
+            bankrolls = self.bankrolls(left)
+            worst = max(at for at, value in enumerate(bankrolls) if value == bankrolls.min())
+            gone.append((left.pop(worst), float(bankrolls[worst])))
+        return (*gone, (left[0], math.nan))
+
+    @property
+    def by_run_off(self) -> tuple[int, ...]:
+        """The agents, best first."""
+        return tuple(agent for agent, _ in reversed(self.removed))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row an agent, best bankroll first; columns in the same order."""
+        order, bankrolls, widths = self.by_bankroll, self.bankrolls(), self.bankroll_ci95
+        rows: list[dict[str, Any]] = []
+        for agent in order:
+            row: dict[str, Any] = {"agent": self.names[agent]}
+            for other in order:
+                same = agent == other
+                row[self.names[other]] = "" if same else float(self.mbb[agent, other])
+                row[f"± {self.names[other]}"] = "" if same else _finite(self.ci95[agent, other])
+            row |= {"bankroll": float(bankrolls[agent]), "± bankroll": _finite(widths[agent])}
+            row |= {"bankroll rank": order.index(agent) + 1, "run-off rank": self.by_run_off.index(agent) + 1}
+            rows.append(row)
+        return rows
+
+    def as_json(self) -> dict[str, Any]:
+        """For other programs; the order of the matrices is that of the names."""
+        widths = self.bankroll_ci95
+        return {
+            "names": list(self.names),
+            "hands": self.hands,
+            "seed": self.seed,
+            "settings": self.settings,
+            "mbb_per_hand": [[_finite(value) for value in row] for row in self.mbb.tolist()],
+            "ci95": [[_finite(value) for value in row] for row in self.ci95.tolist()],
+            "bankroll": [float(value) for value in self.bankrolls()],
+            "bankroll_ci95": [_finite(value) for value in widths],
+            "by_bankroll": [self.names[agent] for agent in self.by_bankroll],
+            "by_run_off": [self.names[agent] for agent in self.by_run_off],
+            "removed": [[self.names[agent], _finite(value)] for agent, value in self.removed],
+        }
+
+    def write(self, stem: str | Path) -> None:
+        """STEM.json, STEM.csv (the matrix) and STEM.png (a heat map)."""
+        try:
+            write_report(Path(stem), self.as_json(), self.rows(), lambda axes, _rows: self._draw(axes))
+        except OSError as error:
+            raise InputError(
+                f"cannot write {shown(str(stem))}: {error.strerror}", remedy="choose another place"
+            ) from None
+
+    def _draw(self, axes: Any) -> None:
+        order = list(self.by_bankroll)
+        mbb, ci95, names = self.mbb[np.ix_(order, order)], self.ci95, [short_name(self.names[agent]) for agent in order]
+        count, most = len(order), max(float(np.nanmax(np.abs(self.mbb))), 1e-9)
+        axes.figure.set_size_inches(3.5 + 1.1 * count, 2.5 + 0.7 * count)
+        picture = axes.imshow(mbb, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+        for row, column in np.ndindex(count, count):
+            if row != column:
+                value, width = mbb[row, column], ci95[order[row], order[column]]
+                dark = abs(value) > 0.6 * most
+                axes.text(
+                    column, row, f"{value:+.0f}\n± {width:.0f}", ha="center", va="center", fontsize=8,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+        axes.set_xticks(range(count), names, rotation=30, ha="right", fontsize=8)
+        axes.set_yticks(range(count), names, fontsize=8)
+        axes.set_title(f"row wins from column, mbb/hand ({self.hands:,} hands a pair)", fontsize=10)
+        axes.figure.colorbar(picture, ax=axes)
+
+
+def short_name(name: str, most: int = 32) -> str:
+    """A name that fits beside a picture: its beginning and its end."""
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most // 2) :]}"
+
+
+def tournament(
+    agents: Sequence[Player],
+    play: Callable[[Player, Player, int, int], Outcome],
+    *,
+    hands: int = 100_000,
+    seed: int = 1,
+    folder: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Tournament:
+    """Let every agent play every other; `play(one, two, hands, seed)` is a match.
+
+    With a folder, finished pairs are kept there. `settings` is all else that decides a result (the game, fingerprints
+    of the agents), as JSON; pairs that were played with others, more hands or another seed are played again.
+    """
+    names = tuple(agent.name for agent in agents)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InputError(
+            f"agents {', '.join(names) or 'none'}", remedy="let two or more agents of different names play"
+        )
+    kept = None if folder is None else _Kept(Path(folder))
+    mbb, ci95 = np.full((2, len(names), len(names)), np.nan)
+    pairs = list(combinations(sorted(range(len(names)), key=lambda agent: names[agent]), 2))
+    for done, (one, two) in enumerate(pairs):
+        pair_seed = seed_of(seed, names[one], names[two])
+        wanted = {
+            "agents": [names[one], names[two]],
+            "hands": hands,
+            "seed": pair_seed,
+            "settings": dict(settings or {}),
+        }
+        found = kept.find(wanted) if kept else None
+        if found is None:
+            outcome = play(agents[one], agents[two], hands, pair_seed)
+            found = float(outcome.mbb_per_hand), float(outcome.ci95)
+            if kept:
+                kept.keep(wanted, found)
+        mbb[one, two], mbb[two, one] = found[0], -found[0]
+        ci95[one, two] = ci95[two, one] = found[1]
+        if progress:
+            progress((done + 1) / len(pairs))
+    return Tournament(names, mbb, ci95, hands, seed, dict(settings or {}))
+
+
+def seed_of(seed: int, one: str, two: str) -> int:
+    """A pair's own seed."""
+    digest = hashlib.blake2b(json.dumps([seed, one, two]).encode(), digest_size=7).digest()
+    return int.from_bytes(digest, "little")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Finished pairs in a folder, one file each, which is there whole or not at all."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {shown(str(self.folder))}: {error.strerror}", remedy="choose another place"
+            ) from None
+
+    def path(self, agents: Sequence[str]) -> Path:
+        digest = hashlib.blake2b(json.dumps(list(agents)).encode(), digest_size=4).hexdigest()
+        words = "--".join(re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-40:] for name in agents)
+        return self.folder / f"{words}-{digest}.json"
+
+    def find(self, wanted: dict[str, Any]) -> tuple[float, float] | None:
+        """A pair's result, if it is there, whole, and was played as wanted."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            stored = json.loads(self.path(wanted["agents"]).read_text(encoding="utf-8"))
+            if stored["format"] == FORMAT and all(stored[key] == json.loads(json.dumps(wanted))[key] for key in wanted):
+                width = stored["ci95"]
+                return float(stored["mbb_per_hand"]), math.inf if width is None else float(width)
+        return None
+
+    def keep(self, wanted: dict[str, Any], found: tuple[float, float]) -> None:
+        """Write a pair's file."""
+        value = {"format": FORMAT, **wanted, "mbb_per_hand": found[0], "ci95": _finite(found[1])}
+        text = json.dumps(value, indent=1) + "\n"
+        try:
+            write_whole(self.path(wanted["agents"]), lambda path: path.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {shown(str(self.folder))}: {error.strerror}", remedy="make room"
+            ) from None
+
+
+def _finite(value: float) -> float | None:
+    """A number as JSON has it."""
+    return float(value) if math.isfinite(value) else None
