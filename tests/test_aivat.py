@@ -1,4 +1,4 @@
-"""AIVAT by its laws: unbiased in every game that can be played out, silent where values are perfect, quieter elsewhere."""
+"""AIVAT by its laws: unbiased in games that can be played out, silent where values are perfect, quieter elsewhere."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from equipoise._errors import InputError
 from equipoise.agents.agent import Agent, FunctionAgent, View
-from equipoise.cards.deck import Deck, hole_cards, hole_index
+from equipoise.cards.deck import Deck
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
-from equipoise.measure.aivat import Aivat, AllInValues, Sight
+from equipoise.measure.aivat import Aivat, AllInValues
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 TINY = GameRules(  # two hole cards, two boards, all-ins on every street, blinds of different size
     limit=False,
     blinds=(2, 1),
-    stacks=(5, 5),
+    stacks=(4, 4),
     first=(1, 0, 0),
     max_raises=(1, 1, 1),
     deck=Deck(3, 2),
@@ -65,6 +64,7 @@ def random_agent(rules: GameRules, seed: int, *, hesitant: bool = False) -> Func
 
 def deals(rules: GameRules) -> Iterator[Deal]:
     """All of them; the cards of one hole or one round in one order only."""
+
     def rest(sizes: tuple[int, ...], used: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
         if not sizes:
             yield ()
@@ -83,7 +83,9 @@ Hand = tuple[float, BettingState, Deal]
 def hands(rules: GameRules, agents: tuple[Agent, Agent]) -> Iterator[Hand]:
     """Every hand that can be played, and how likely it is."""
     everything = list(deals(rules))
-    chance_of = cache(lambda state, hole, board: agents[state.player].probabilities(View(state, state.player, hole, board)))
+    chance_of = cache(
+        lambda state, hole, board: agents[state.player].probabilities(View(state, state.player, hole, board))
+    )
     for deal in everything:
         waiting = [(1 / len(everything), BettingState.start(rules))]
         while waiting:

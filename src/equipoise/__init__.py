@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from equipoise.abstraction.lookup import HandBucket as HandBucket
     from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
     from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
+    from equipoise.agents.load import load_player as load_player
     from equipoise.agents.measured import NamedAgent as NamedAgent
     from equipoise.agents.postprocess import PostProcess as PostProcess
     from equipoise.agents.postprocess import process_profile as process_profile
@@ -51,11 +52,14 @@ if TYPE_CHECKING:
     from equipoise.play.logs import LogWriter as LogWriter
     from equipoise.play.logs import Replay as Replay
     from equipoise.play.logs import replay as replay
+    from equipoise.play.match import MatchResult as MatchResult
+    from equipoise.play.match import match as match
     from equipoise.play.slumbot_client import play_slumbot as play_slumbot
     from equipoise.play.slumbot_server import SlumbotServer as SlumbotServer
     from equipoise.play.slumbot_server import SlumbotTable as SlumbotTable
     from equipoise.play.terminal import play_terminal as play_terminal
     from equipoise.play.tournament import Tournament as Tournament
+    from equipoise.play.tournament import round_robin as round_robin
     from equipoise.play.tournament import tournament as tournament
     from equipoise.play.winnings import Winnings as Winnings
     from equipoise.solve.recipe import Recipe as Recipe
@@ -116,8 +120,12 @@ _HOME = {
     "LogWriter": "play.logs",
     "Replay": "play.logs",
     "replay": "play.logs",
+    "MatchResult": "play.match",
+    "match": "play.match",
     "Tournament": "play.tournament",
+    "round_robin": "play.tournament",
     "tournament": "play.tournament",
+    "load_player": "agents.load",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",

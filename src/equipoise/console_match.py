@@ -9,12 +9,28 @@ from equipoise.console import print_table
 
 if TYPE_CHECKING:
     from equipoise.play.logs import Replay
+    from equipoise.play.match import MatchResult
     from equipoise.play.tournament import Tournament
 
 
 def win_rate_text(mbb: float, ci95: float) -> str:
     """A win rate with its 95% interval: +39.2 ± 26.1."""
     return f"{mbb:+,.1f}" + (f" ± {ci95:,.1f}" if math.isfinite(ci95) else "")
+
+
+def print_match(found: MatchResult) -> None:
+    """Who wins how much."""
+    one, two = found.names
+    kind = "duplicate" if found.duplicate else "plain"
+    print(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
+    print(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%)")
+    first, second = (f"{value:+,.1f}" for value in found.by_player)
+    print(f"as player 0: {first}   as player 1: {second}")
+    if found.aivat:
+        rate = win_rate_text(found.aivat["mbb_per_hand"], found.aivat["ci95"])
+        times = found.aivat["times_smaller"]
+        shrunk = f", a standard deviation {times:.1f} times smaller" if times else ""
+        print(f"by AIVAT {rate} mbb/hand{shrunk}")
 
 
 def print_replay(found: Replay) -> None:

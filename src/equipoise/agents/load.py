@@ -6,6 +6,7 @@ how bets that are not in the tree are read (`agents/translate.py`), `menu` the b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.agents.translate import TRANSLATIONS
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.gamedef import load_game
-from equipoise.games.rules import GameRules
+from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.strategy.file import StrategyFile, load_strategy
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, build_tree
@@ -59,23 +60,25 @@ class What:
     def is_named(self) -> bool:
         return self.name in NAMES or not Path(self.name).exists()
 
-    def open(self, game: str) -> StrategyFile:
+    def open(self, game: str | GameRules) -> StrategyFile:
         """The strategy file of a run or file, for the game that a command names, if it does."""
         strategy = load_strategy(self.name)
         if game:
-            strategy.require(load_game(game))
+            strategy.require(self.rules(game))
         if self.menu is not None:
             raise InputError(f"{shown(self.name)} has bets of its own", remedy="leave out the menu")
         return strategy
 
-    def rules(self, game: str) -> GameRules:
+    def rules(self, game: str | GameRules) -> GameRules:
         """The game of a named agent."""
+        if isinstance(game, GameRules):
+            return game
         if not game:
             raise InputError(f"{self.name} plays any game", remedy="name one, e.g. --game holdem.limit")
         return load_game(game)
 
 
-def load_player(what: str, game: str = "", menu: str | None = None) -> TableAgent:
+def load_player(what: str, game: str | GameRules = "", menu: str | None = None) -> TableAgent:
     """The agent that plays a WHAT. Named agents play the bets of `menu` in no-limit games."""
     asked = What.read(what, menu)
     if asked.is_named:
@@ -83,6 +86,19 @@ def load_player(what: str, game: str = "", menu: str | None = None) -> TableAgen
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
     strategy = asked.open(game)
     return TableAgent(what, strategy.plan.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
+
+
+def load_players(whats: Sequence[str], game: str = "", menu: str | None = None) -> list[TableAgent]:
+    """The agents of a match; named ones play the game of the others."""
+    if len(whats) < PLAYERS:
+        raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
+    menus = [menu if What.read(what).is_named else None for what in whats]
+    known: str | GameRules = game
+    players: dict[int, TableAgent] = {}
+    for at in sorted(range(len(whats)), key=lambda at: What.read(whats[at]).is_named):
+        players[at] = load_player(whats[at], known, menus[at])
+        known = known or players[at].rules
+    return [players[at] for at in range(len(whats))]
 
 
 def named_player(

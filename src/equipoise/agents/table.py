@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import xxhash
 
 from equipoise._arrays import Int
 from equipoise._jit import F64, I32, I64, U8, inlined, kernel
@@ -138,6 +139,13 @@ class TableAgent(Tracked):
     @property
     def rules(self) -> GameRules:  # type: ignore[override]
         return self.layout.tree.rules
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that decides what it plays."""
+        numbers = xxhash.xxh3_64_hexdigest(np.ascontiguousarray(self.stored).view(np.uint8).data)
+        plan = f"{self.rules.fingerprint} {self.tree.menu!r} {self.buckets.fingerprint} {self.post} {self.translation}"
+        return f"{numbers} {xxhash.xxh3_64_hexdigest(plan.encode())}"
 
     @cached_property
     def table(self) -> Table:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 
 from equipoise._errors import InputError
-from equipoise.cli import cards, records, solving, table
+from equipoise.cli import cards, match, records, solving, table
 from equipoise.cli.app import app
 
-__all__ = ["app", "cards", "main", "records", "solving", "table"]
+__all__ = ["app", "cards", "main", "match", "records", "solving", "table"]
 
 
 def main() -> None:

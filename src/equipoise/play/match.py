@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,10 @@ from equipoise.agents.agent import Agent, View
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
+from equipoise.measure.aivat import Aivat
 from equipoise.measure.stats import interval
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
+from equipoise.play.logs import LogWriter, log_names
 from equipoise.solve.engine import all_cores
 from equipoise.tree.public_tree import betting_plan
 
@@ -143,6 +147,18 @@ class Match:
             for future in ahead:
                 yield future.result()
 
+    def corrected(self, chunk: Chunk, threads: int = 0) -> F64:
+        """[deal, seat] the first agent's chips by AIVAT."""
+        sides = (self.one, self.two), (self.two, self.one)
+        correct = [Aivat(self.rules, agents) for agents in sides]
+
+        def value(hand: PlayedHand) -> float:
+            found = correct[hand.seat].value(hand.state, hand.deal)
+            return found if hand.seat == 0 else -found
+
+        with ThreadPoolExecutor(threads or all_cores()) as pool:
+            return np.array(list(pool.map(value, chunk.hands(self.rules)))).reshape(chunk.values.shape)
+
     def _play_tables(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
         rules, one, two = self.rules, self.one, self.two
         assert isinstance(one, TableAgent) and isinstance(two, TableAgent)
@@ -212,28 +228,56 @@ def match(
     duplicate: bool = True,
     seed: int = 1,
     threads: int = 0,
-    on_hand: Callable[[PlayedHand], None] | None = None,
+    aivat: bool = False,
+    log: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> MatchResult:
-    """Play a match; `on_hand` sees every hand (to log it), `progress` the share that is done."""
+    """Play a match; `aivat` estimates it a second time, with less luck (`measure/aivat.py`); `log` is a file for every
+
+    hand (`logs.py`); `progress` hears the share that is done.
+    """
     if hands < 4:
         raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
     deals = (hands + 1) // PLAYERS
-    game = Match(one, two, duplicate, seed, keep_hands=on_hand is not None)
+    game = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
+    list(game.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
-    values, done = np.empty((deals, PLAYERS)), 0
-    for chunk in game.play(deals, threads):
-        values[done : done + len(chunk.values)] = chunk.values
-        done += len(chunk.values)
-        if on_hand:
-            for hand in chunk.hands(game.rules):
-                on_hand(hand)
-        if progress:
-            progress(done / deals)
+    values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
+    with LogWriter(log, game.rules) if log is not None else nullcontext() as writer:
+        for chunk in game.play(deals, threads):
+            here = slice(done, done + len(chunk.values))
+            values[here] = chunk.values
+            if aivat:
+                corrected[here] = game.corrected(chunk, threads)
+            if writer:
+                _write(writer, chunk, game, PLAYERS * done)
+            done += len(chunk.values)
+            if progress:
+                progress(done / deals)
     unit = 1000 / game.rules.big_blind
-    mean, half = interval(unit * (values.mean(axis=1) if duplicate else values.ravel()))
+    mean, half = interval(unit * observations(values, duplicate))
     by_player = unit * values.mean(axis=0)
     return MatchResult(
         (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
-        duplicate, time.perf_counter() - start, seed=seed,
+        duplicate, time.perf_counter() - start, less_luck(values, corrected, duplicate, unit) if aivat else None, seed,
     )  # fmt: skip
+
+
+def observations(values: F64, duplicate: bool) -> F64:
+    """What is independent: hands, or the means of a deal's two. IN: float64[deal, seat]."""
+    return values.mean(axis=1) if duplicate else values.ravel()
+
+
+def less_luck(values: F64, corrected: F64, duplicate: bool, unit: float) -> dict[str, Any]:
+    """The estimate by AIVAT, and how many times smaller its standard deviation is."""
+    plain, quiet = observations(values, duplicate), observations(corrected, duplicate)
+    mean, half = interval(unit * quiet)
+    noise = float(quiet.std(ddof=1))
+    return {"mbb_per_hand": mean, "ci95": half, "times_smaller": float(plain.std(ddof=1)) / noise if noise else None}
+
+
+def _write(log: LogWriter, chunk: Chunk, game: Match, number: int) -> None:
+    """Every hand of a chunk; names are by player."""
+    one, two = log_names(game.one.name, game.two.name)
+    for at, hand in enumerate(chunk.hands(game.rules)):
+        log.write(number + at, hand.state, hand.deal, (one, two) if hand.seat == 0 else (two, one))

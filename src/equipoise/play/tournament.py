@@ -25,7 +25,9 @@ import numpy as np
 from equipoise._arrays import F64
 from equipoise._cache import write_whole
 from equipoise._errors import InputError, shown
+from equipoise.agents.agent import Agent
 from equipoise.measure.report import write_report
+from equipoise.play.match import MatchResult, match
 
 FORMAT = "equipoise pair 1"
 
@@ -192,7 +194,7 @@ def tournament(
             "agents": [names[one], names[two]],
             "hands": hands,
             "seed": pair_seed,
-            "settings": dict(settings or {}),
+            "settings": {key: _of_pair(value, names[one], names[two]) for key, value in (settings or {}).items()},
         }
         found = kept.find(wanted) if kept else None
         if found is None:
@@ -205,6 +207,30 @@ def tournament(
         if progress:
             progress((done + 1) / len(pairs))
     return Tournament(names, mbb, ci95, hands, seed, dict(settings or {}))
+
+
+def round_robin(
+    agents: Sequence[Agent],
+    *,
+    hands: int = 100_000,
+    duplicate: bool = True,
+    seed: int = 1,
+    threads: int = 0,
+    out: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Tournament:
+    """A tournament of matches; with `out`, OUT.json, .csv and .png, and finished pairs in the folder OUT.pairs."""
+
+    def play(one: Agent, two: Agent, hands: int, seed: int) -> MatchResult:
+        return match(one, two, hands=hands, duplicate=duplicate, seed=seed, threads=threads)
+
+    made = {agent.name: getattr(agent, "fingerprint", agent.name) for agent in agents}
+    settings = {"duplicate": duplicate, "agents": made}
+    folder = None if out is None else Path(f"{out}.pairs")
+    found = tournament(agents, play, hands=hands, seed=seed, folder=folder, settings=settings, progress=progress)
+    if out is not None:
+        found.write(out)
+    return found
 
 
 def seed_of(seed: int, one: str, two: str) -> int:
@@ -251,6 +277,11 @@ class _Kept:
             raise InputError(
                 f"cannot write to {shown(str(self.folder))}: {error.strerror}", remedy="make room"
             ) from None
+
+
+def _of_pair(setting: Any, *pair: str) -> Any:
+    """A setting; one that is by agent, of these two."""
+    return {name: setting[name] for name in pair if name in setting} if isinstance(setting, dict) else setting
 
 
 def _finite(value: float) -> float | None:

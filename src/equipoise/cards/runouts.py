@@ -1,0 +1,124 @@
+"""All holes against a range, when the rest of the board is dealt at random and nobody folds.
+
+Every completion of a board is ranked and sorted once; one pass over a sorted board then gives, for each hole, what the
+range's holes that it beats weigh less those that beat it, card removal exact (`showdown.py` tells how). Where there are
+many completions some are drawn: windows of neighbours in random circles of the cards that are left, so that every card
+comes equally often, and every completion is equally likely; sums are then unbiased, if not exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from equipoise._arrays import Int
+from equipoise._jit import F64, I64, U8, U16, U32, kernel
+from equipoise.cards.deck import Deck
+from equipoise.cards.evaluate import RankTables, rank_cards_on_board, rank_pairs_on_board, showdown_order
+from equipoise.cards.matchups import Game, equity_table, needs_table
+from equipoise.cards.symmetry import hole_card_table
+
+MOST = 98  # completions of a board: all of a turn, two circles of a flop
+
+
+def meeting_weights(deck: Deck, count: int, weights: F64) -> F64:
+    """[hole] what the holes that share no card with it weigh. IN: float64[hole]."""
+    holes = hole_card_table(deck, count)
+    by_card = sum(np.bincount(cards, weights, deck.size) for cards in holes.T)
+    sharing = sum(np.asarray(by_card)[cards] for cards in holes.T)
+    return np.asarray(weights.sum() - sharing + (count - 1) * weights)  # a pair is taken off once for each card
+
+
+@dataclass(frozen=True, eq=False)
+class Runouts:
+    """Completions of a board, sorted."""
+
+    game: Game
+    order: U16  # [runout, place] holes, from weakest to strongest
+    ranks: U16  # [runout, hole]
+    counts: I64  # [runout] how many holes it leaves
+    each: float  # how many of them two holes that do not block each other meet, on average
+
+    @classmethod
+    def of(cls, game: Game, board: Sequence[int], seed: Sequence[int] = (), most: int = MOST) -> Runouts:
+        """All completions of a board, or about `most` drawn from a seed."""
+        deck, missing = game.deck, game.ranker.cards - game.hole_cards - len(board)
+        left = [card for card in range(deck.size) if card not in board]
+        if comb(len(left), missing) <= most:
+            every = list(combinations(left, missing))
+            rests = np.array(every, np.uint8).reshape(len(every), missing)
+        else:
+            rng = np.random.default_rng([*seed])
+            circles = [rng.permutation(left) for _ in range(max(1, most // len(left)))]
+            rests = np.concatenate([np.stack([np.roll(circle, -i) for i in range(missing)], 1) for circle in circles])
+        boards = np.empty((len(rests), len(board) + missing), np.uint8)
+        boards[:, : len(board)], boards[:, len(board) :] = board, rests
+        holes = deck.holes(game.hole_cards)
+        order, ranks = np.empty((2, len(boards), holes), np.uint16)
+        counts = np.empty(len(boards), np.int64)
+        scratch = np.empty(deck.size, np.uint8), np.empty(holes, np.uint16), np.empty(256, np.uint32)
+        sort_boards(boards, game.hole_cards, game.ranker.tables, *scratch, ranks, order, counts)
+        met = comb(len(left) - 2 * game.hole_cards, missing) / comb(len(left), missing)
+        return cls(game, order, ranks, counts, len(boards) * met)
+
+    def edges(self, weights: F64) -> F64:
+        """[hole] the range's weight that it beats less that which beats it. IN: float64[hole], 0 where blocked."""
+        holes = hole_card_table(self.game.deck, self.game.hole_cards)
+        sums, by_card = np.zeros(len(weights)), np.empty(self.game.deck.size)
+        add_edges(self.order, self.ranks, self.counts, holes[:, 0].copy(), holes[:, -1].copy(), weights, by_card, sums)
+        return sums / self.each
+
+
+def first_edges(game: Game, weights: F64) -> F64:
+    """The same before any board, from the table of all pairs where there is one."""
+    if not needs_table(game):
+        return Runouts.of(game, ()).edges(weights)
+    chances = equity_table(game) @ weights.astype(np.float32)
+    return np.asarray(2.0 * chances - meeting_weights(game.deck, game.hole_cards, weights))
+
+
+@kernel
+def sort_boards(
+    boards: U8, hole_cards: Int, tables: RankTables, live: U8, spare: U16, digits: U32, ranks: U16, order: U16,
+    counts: I64,
+) -> None:  # fmt: skip
+    """IN: uint8[board, card]; scratch: uint8[deck], uint16[hole], uint32[256]; OUT: uint16[board, hole] twice, int64[board]."""
+    for board in range(boards.shape[0]):
+        if hole_cards == 2:
+            rank_pairs_on_board(boards[board], tables, live, ranks[board])
+        else:
+            rank_cards_on_board(boards[board], tables, live, ranks[board])
+        counts[board] = showdown_order(ranks[board], order[board], spare, digits)
+
+
+@kernel
+def add_edges(order: U16, ranks: U16, counts: I64, card1: U8, card2: U8, weights: F64, by_card: F64, sums: F64) -> None:
+    """IN: uint16[board, place], uint16[board, hole], int64[board], uint8[hole] twice (the same twice if holes are of one
+
+    card), float64[hole]; scratch: float64[card]; OUT: float64[hole].
+    """
+    two = np.float64(card1[0] != card2[0])
+    for board in range(order.shape[0]):
+        rank, sorted_holes = ranks[board], order[board, : counts[board]]
+        by_card[:] = 0.0
+        total, start = 0.0, 0
+        while start < sorted_holes.size:
+            here, end = rank[sorted_holes[start]], start
+            while end < sorted_holes.size and rank[sorted_holes[end]] == here:
+                hole = sorted_holes[end]
+                sums[hole] += total - by_card[card1[hole]] - two * by_card[card2[hole]]
+                end += 1
+            for hole in sorted_holes[start:end]:
+                weight = weights[hole]
+                total += weight
+                by_card[card1[hole]] += weight
+                by_card[card2[hole]] += two * weight
+            for hole in sorted_holes[start:end]:  # my own hole counts wrongly here and below: that cancels
+                sums[hole] += total - by_card[card1[hole]] - two * by_card[card2[hole]]
+            start = end
+        for hole in sorted_holes:
+            sums[hole] -= total - by_card[card1[hole]] - two * by_card[card2[hole]]

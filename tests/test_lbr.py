@@ -1,0 +1,270 @@
+"""Local best response: the value of its naive twin, never above the best response; known values; threads; bad input."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from equipoise import (
+    BettingState,
+    GameRules,
+    InputError,
+    LocalBestResponse,
+    exploitability,
+    load_game,
+    local_best_response,
+    read_gamedef,
+)
+from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.abstraction.buckets import BucketMap
+from equipoise.agents.agent import FunctionAgent, View
+from equipoise.agents.blueprint import profile_agent
+from equipoise.agents.load import load_player
+from equipoise.agents.measured import ProfileAgent
+from equipoise.agents.table import TableAgent
+from equipoise.games.state import CALL, FOLD
+from equipoise.measure.lbr import considered_raises, read_bets, read_street
+from equipoise.measure.stats import without_luck
+from equipoise.strategy.profile import Profile
+from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.public_tree import build_tree
+from naive_lbr import NaiveLbr
+
+MENU = BetMenu.from_table({"bet": [1.0, "all-in"], "cap": 2}, 2)
+
+
+def small_nolimit(hole_cards: int) -> GameRules:
+    """Two rounds of no-limit: one hole card of six and a board card, or two of seven and two."""
+    cards = ("numSuits = 2", "numRanks = 3") if hole_cards == 1 else ("numSuits = 1", "numRanks = 7")
+    lines = ["GAMEDEF", "nolimit", "numPlayers = 2", "numRounds = 2", "stack = 14 14", "blind = 2 1", *cards]
+    lines += ["firstPlayer = 2 1", f"numHoleCards = {hole_cards}", f"numBoardCards = 0 {hole_cards}"]
+    return read_gamedef("\n".join([*lines, "maxRaises = 2 2", "END GAMEDEF"]))
+
+
+@dataclass(frozen=True)
+class Random:
+    """A random profile in all its shapes."""
+
+    rules: GameRules
+    menu: BetMenu | None
+    function: Callable[[View], dict[int, float]]
+    table: TableAgent
+    measured: ProfileAgent
+
+    @property
+    def agent(self) -> FunctionAgent:
+        return FunctionAgent("random", self.rules, self.function)
+
+
+@cache
+def random_agent(game: str, seed: int, sharp: float = 2.0) -> Random:
+    """Probabilities to the power of `sharp`, so that ranges differ from uniform ones."""
+    rules = small_nolimit(int(game[-1])) if game.startswith("nolimit") else load_game(game)
+    menu = None if rules.limit else MENU
+    tree, buckets = build_tree(rules, menu), BucketMap.lossless(rules)
+    profile = Profile.random(SlotLayout(tree, buckets.buckets), np.random.default_rng(seed))
+    for node in np.flatnonzero(profile.layout.offset >= 0).tolist():
+        chances = profile.at(node)
+        chances **= np.float32(sharp)
+        chances /= chances.sum(axis=1, keepdims=True)
+
+    def function(view: View) -> dict[int, float]:
+        node, board = tree.find(view.state), view.board[: rules.board_size(view.state.round)]
+        row = profile.at(node)[buckets.bucket(view.hole, board)].astype(np.float64)
+        actions = tree.action[tree.children(node).start : tree.children(node).stop].tolist()
+        return dict(zip(actions, (row / row.sum()).tolist(), strict=True))
+
+    table = TableAgent("random", profile.layout, profile.chances, buckets)
+    return Random(rules, menu, function, table, profile_agent("random", profile, buckets))
+
+
+def naive_raises(state: BettingState) -> list[int]:
+    """The one raise of limit games; else pot and all-in."""
+    legal = state.legal()
+    if not legal.can_raise:
+        return []
+    if state.rules.limit:
+        return [legal.raise_min]
+    pot = 2 * max(state.spent)
+    return sorted({min(max(state.spent) + pot, legal.raise_max), legal.raise_max})
+
+
+def far(result: LocalBestResponse, values: list[float]) -> list[float]:
+    """By player, how many standard errors a result is above some values (tables are float32; Kuhn has no noise)."""
+    pairs = zip(result.player_values, values, result.player_errors, strict=True)
+    return [(found - value) / (error + 1e-6) for found, value, error in pairs]
+
+
+@pytest.mark.parametrize(
+    ("game", "seed", "from_street"),
+    [("kuhn", 1, 0), ("kuhn", 2, 0), ("leduc", 1, 0), ("leduc", 2, 1), ("nolimit-1", 3, 0), ("nolimit-2", 4, 0)],
+)
+def test_the_value_of_the_naive_twin(game: str, seed: int, from_street: int) -> None:
+    random = random_agent(game, seed)
+    naive = NaiveLbr(random.rules, random.function, naive_raises, from_street)
+    values = [naive.value(player) for player in range(2)]
+    result = local_best_response(random.table, hands=6000, from_street=from_street, seed=seed, threads=2)
+    assert max(abs(z) for z in far(result, values)) < 4
+    tight = 0.08 * random.rules.stacks[0] if not random.rules.limit else 0.25
+    assert max(result.player_errors) < tight / 4  # an interval that says something
+    few = local_best_response(random.agent, hands=200, from_street=from_street, seed=seed, threads=1)
+    assert max(abs(z) for z in far(few, values)) < 4.5
+
+
+@pytest.mark.parametrize("game", ["kuhn", "leduc", "nolimit-1", "nolimit-2"])
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_never_above_the_best_response(game: str, seed: int) -> None:
+    random = random_agent(game, seed)
+    exact = exploitability(random.rules, random.measured, menu=random.menu, threads=1)
+    result = local_best_response(random.table, hands=2000, seed=seed, threads=2)
+    assert max(far(result, list(exact.player_values))) < 3.5
+    assert result.lbr <= exact.exploitability + 1.7 * result.ci95
+    assert result.lbr > 0.3 * exact.exploitability  # random play is a feast
+
+
+@pytest.mark.parametrize("game", ["leduc", "nolimit-1"])
+def test_a_function_and_a_table_are_the_same_agent(game: str) -> None:
+    random = random_agent(game, 8)
+    one, two = (local_best_response(agent, hands=100, threads=1) for agent in (random.agent, random.table))
+    assert one.player_values == pytest.approx(two.player_values, rel=1e-5)
+
+
+@pytest.mark.parametrize("game", ["holdem.nolimit", "holdem.limit"])
+def test_always_fold_loses_its_blinds_without_noise(game: str) -> None:
+    menu = None if game == "holdem.limit" else "pot"
+    result = local_best_response(load_player("always-fold", game, menu), hands=200, threads=1)
+    assert result.player_values == (load_game(game).blinds[1], load_game(game).blinds[0])
+    assert (result.lbr, result.ci95) == (750, 0)
+
+
+def test_always_call_in_limit_loses_to_a_raise_whenever_ahead() -> None:
+    # Against an agent that never folds nor bets, LBR is the best response: 1163.48 mbb/g is published.
+    result = local_best_response(load_player("always-call", "holdem.limit"), hands=600, seed=3, threads=2)
+    assert abs(result.lbr - 1163.48) < 2.2 * result.ci95 < 400
+
+
+def test_an_agent_that_never_folds_pays_as_equities_say() -> None:
+    # Kuhn, always-call: as player 0, LBR bets the king (2), checks the queen (0) and the jack (-1).
+    result = local_best_response(load_player("always-call", "kuhn"), hands=3000, threads=1)
+    assert result.player_values == pytest.approx((1 / 3, 1 / 3), abs=1e-9 + 4 * max(result.player_errors))
+
+
+def test_before_its_street_it_checks_and_calls() -> None:
+    def raiser(view: View) -> dict[int, float]:
+        legal = view.state.legal()
+        return {legal.raise_min if legal.can_raise else CALL: 1.0}
+
+    rules, seen = load_game("leduc"), []
+
+    def spy(view: View) -> dict[int, float]:
+        seen.append(view.state.rounds[0])
+        return raiser(view)
+
+    local_best_response(FunctionAgent("raiser", rules, spy), hands=40, from_street=1, threads=1)
+    assert set(seen) == {(), (3, 0), (0,), (0, 3, 0)}  # the agent first; the agent second
+
+
+@pytest.mark.parametrize("game", ["leduc", "nolimit-2"])
+def test_any_number_of_threads_gives_the_same(game: str) -> None:
+    agent = random_agent(game, 9).table
+    results = [local_best_response(agent, hands=130, seed=4, threads=threads) for threads in (1, 2, 5)]
+    assert len({result.player_values for result in results}) == 1
+    assert len({result.player_errors for result in results}) == 1
+    assert local_best_response(agent, hands=130, seed=5, threads=1).player_values != results[0].player_values
+
+
+def test_minutes_end_it_and_progress_is_told() -> None:
+    told: list[tuple[str, float]] = []
+    agent = random_agent("kuhn", 1).table
+    result = local_best_response(agent, minutes=0.005, threads=1, progress=lambda *step: told.append(step))
+    assert result.hands >= 20 and result.seconds < 20
+    assert {stage for stage, _ in told} == {"local best response"}
+    assert 0 < told[-1][1] <= 1
+    again = local_best_response(agent, hands=result.hands, threads=2)
+    assert again.player_values == result.player_values
+    capped = local_best_response(agent, minutes=1, hands=30, threads=1)
+    assert capped.hands == 30
+
+
+def test_what_json_says() -> None:
+    result = local_best_response(random_agent("nolimit-1", 1).table, hands=40, threads=1, bets="0.5, all-in")
+    found = json.loads(json.dumps(result.as_json()))
+    assert found["method"] == "lbr" and found["hands"] == 40 and found["bets"] == [0.5, "all-in"]
+    assert found["lbr_mbb"] == pytest.approx(sum(found["player_values_mbb"]) / 2)
+    assert found["ci95_mbb"] > 0
+    errors = replace(result, player_errors=(3.0, 4.0), hands=10**6, big_blind=2)
+    assert errors.ci95 == pytest.approx(1.96 * sqrt(9 + 16) / 2 * 1000 / 2, rel=1e-3)
+
+
+def test_raises_are_those_of_bet_menus() -> None:
+    start = BettingState.start(load_game("holdem.nolimit"))
+    assert considered_raises(start, (1.0, "all-in")) == [300, 20000]
+    assert considered_raises(start, (0.25, 0.5, "min", 1000.0)) == [200, 20000]  # too small: left out
+    assert considered_raises(start.apply(300), (0.755, 1.0)) == [753, 900]  # 300 + 453 + 0, 300 + 600
+    assert considered_raises(start.apply(20000), (1.0, "all-in")) == []
+    limit = BettingState.start(load_game("holdem.limit"))
+    assert considered_raises(limit, ()) == [20]
+    assert considered_raises(start, ()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"hands": 3}, "3 hands"),
+        ({"minutes": 0}, "0 minutes"),
+        ({"minutes": float("nan")}, "nan minutes"),
+        ({"bets": "pot"}, "bet 'pot'"),
+        ({"bets": "1.0,,all-in"}, "bet ''"),
+        ({"bets": (-1.0,)}, "bet '-1.0'"),
+        ({"bets": (float("nan"),)}, "bet 'nan'"),
+        ({"from_street": 2}, "no street 2"),
+        ({"from_street": -1}, "no street -1"),
+        ({"from_street": "river"}, "no street 'river'"),
+    ],
+)
+def test_bad_input_ends_in_one_line(options: dict, complaint: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(InputError, match=complaint) as caught:
+        local_best_response(random_agent("leduc", 1).table, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_streets_have_names() -> None:
+    assert [read_street(name, load_game("holdem.limit")) for name in ("preflop", "turn", "river")] == [0, 2, 3]
+    assert read_street("round 2", load_game("leduc")) == read_street("flop", load_game("leduc")) == 1
+    assert read_bets("0.5, 1,min,all-in") == (0.5, 1.0, "min", "all-in")
+
+
+def test_luck_is_taken_away_and_nothing_else() -> None:
+    rng = np.random.default_rng(1)
+    luck, noise = rng.standard_normal((400, 3)), rng.standard_normal(400)
+    left = without_luck(7 + luck @ [3.0, -2.0, 0.0] + 0.1 * noise, luck)
+    assert abs(left.mean() - 7) < 0.03 and left.std() < 0.12
+    means = [without_luck(values, values[:, None] - 1).mean() for values in rng.exponential(size=(3000, 40))]
+    assert abs(np.mean(means) - 1) < 1e-9  # known luck, all explained
+    few = rng.standard_normal(12)
+    assert np.array_equal(without_luck(few, few[:, None]), few)
+    # Heavy tails and few observations, where slopes fitted to all of them would bias the mean.
+    values = rng.exponential(size=(20000, 24)) ** 2
+    controls = np.sqrt(values) - 1
+    means = [without_luck(v, c[:, None]).mean() for v, c in zip(values, controls, strict=True)]
+    assert abs(np.mean(means) - 2) < 5 * np.std(means) / sqrt(len(means))
+
+
+def test_an_agent_that_folds_and_one_that_cannot_be_called() -> None:
+    # It folds queen and jack to a bet, calls the king, never bets: LBR bets everything it can.
+    rules = load_game("kuhn")
+
+    def function(view: View) -> dict[int, float]:
+        if not view.state.legal().fold:
+            return {CALL: 1.0}
+        return {CALL: 1.0} if view.hole == (2,) else {FOLD: 1.0}
+
+    naive = NaiveLbr(rules, function, naive_raises)
+    values = [naive.value(player) for player in range(2)]
+    result = local_best_response(FunctionAgent("folder", rules, function), hands=2000, threads=1)
+    assert max(abs(z) for z in far(result, values)) < 4
+    assert values[0] == values[1] > 0
