@@ -11,11 +11,14 @@ import pokerkit
 import pytest
 
 from equipoise import GameRules, InputError, LogWriter, load_game, replay
+from equipoise.agents.load import named_player
+from equipoise.agents.measured import NamedAgent
 from equipoise.console_match import print_replay
 from equipoise.games.acpc import read_log_state
 from equipoise.games.phh import phh_text, read_phh
 from equipoise.games.state import Deal
 from equipoise.play.logs import MOST_LINE, log_names
+from equipoise.play.match import match
 from play import longest_hand, random_deal, random_hand
 from test_games_text import replay as pokerkit_replay
 
@@ -164,6 +167,19 @@ def test_our_logs_replay(game: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert json.loads(json.dumps(found.as_json()))["chips"] == list(found.chips)
         print_replay(found)
         assert f"{found.chips[0]:+,} chips" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["acpc", "phhs"])
+def test_a_match_and_its_log_say_the_same(suffix: str, tmp_path: Path) -> None:
+    agents = [named_player(NamedAgent(name), NO_LIMIT) for name in ("always-raise", "uniform")]
+    log = tmp_path / f"match.{suffix}"
+    with LogWriter(log, NO_LIMIT) as writer:
+        on_hand = writer.for_match(agents[0].name, agents[1].name)
+        result = match(agents[0], agents[1], hands=200, duplicate=False, seed=4, threads=1, on_hand=on_hand)
+    found = replay(log, NO_LIMIT)
+    assert found.hands == result.hands == 200
+    assert found.mbb_per_hand[found.names.index("always-raise")] == pytest.approx(result.mbb_per_hand)
+    assert found.ci95 == pytest.approx(result.ci95)
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -13,7 +13,7 @@ from typing import Any
 
 from equipoise._errors import InputError, shown
 
-_NAMES = ("cfr-br-figure-3", "tartanian7-flops")
+_NAMES = ("cfr-br-figure-3", "tartanian7-flops", "tartanian7-table-2")
 
 
 def experiment_names() -> dict[str, str]:

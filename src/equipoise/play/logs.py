@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from equipoise._errors import InputError, shown
 from equipoise.games.acpc import LogState, log_state_text, read_log_state
@@ -21,6 +21,9 @@ from equipoise.games.phh import phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.stats import mean_interval
+
+if TYPE_CHECKING:
+    from equipoise.play.match import PlayedHand
 
 ACPC, PHH = "acpc", "phh"
 FORMATS = {".acpc": ACPC, ".log": ACPC, ".phh": PHH, ".phhs": PHH}
@@ -71,6 +74,15 @@ class LogWriter:
         else:
             self._file.write(log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n")
 
+    def for_match(self, first: str, second: str) -> Callable[[PlayedHand], None]:
+        """What a match is given as `on_hand`: its hands, numbered, under the names of its agents."""
+        names = log_names(first, second)
+
+        def log(played: PlayedHand) -> None:
+            self.write(self.hands, played.state, played.deal, names if played.seat == 0 else names[::-1])
+
+        return log
+
     def close(self, *, finished: bool = True) -> None:
         """Write the score, unless the match was broken off, and close the file."""
         if finished and self.format == ACPC and self.hands:
@@ -95,7 +107,7 @@ class Replay:
     names: tuple[str, ...]
     chips: tuple[int, ...]
     mbb_per_hand: tuple[float, ...]
-    ci95: float  # of either, in mbb/hand; hands are taken to be independent
+    ci95: float  # of either, in mbb/hand; hands are taken to be independent, so it is wide for a duplicate match
     scored: bool  # whether a SCORE stands at its end; a match that was broken off has none
 
     def as_json(self) -> dict[str, Any]:
