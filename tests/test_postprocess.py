@@ -125,6 +125,19 @@ def test_the_first_action_can_be_kept() -> None:
         assert processed(without, EXAMPLE, EXAMPLE_ACTIONS, POT, first=True) != list(EXAMPLE)
 
 
+@pytest.mark.parametrize(
+    "post", ["purify", "threshold:0.2", "tartanian7:0.2", "tartanian7:0.2,edges=0.75", "threshold:1"]
+)
+def test_what_lies_beyond_the_actions_does_not_count(post: str) -> None:
+    """Kernels pass room for the most actions there can be, with what the last row left in it."""
+    count, left = len(EXAMPLE), [0.9, 0.0, 0.3, 1.0]
+    chances = np.array([*EXAMPLE, *left])
+    rule = PostProcess.read(post).rule
+    process_row(rule, np.array(EXAMPLE_ACTIONS, np.int32), POT, False, chances, np.full(len(chances), 7.0))
+    assert chances[:count].tolist() == processed(post, EXAMPLE, EXAMPLE_ACTIONS, POT)
+    assert chances[count:].tolist() == left
+
+
 POSTS = st.builds(
     PostProcess,
     st.sampled_from(["threshold", "tartanian7"]),

@@ -108,23 +108,24 @@ def process_row(rule: PostRule, actions: I32, opposing: Int, first: bool, chance
     """Round one information set's probabilities, in place.
 
     IN: the actions of its node (fold, call, raises ascending), the opponent's chips in the pot, whether it is the
-    player's first action of the hand; IN and OUT: float64[action]; scratch: float64[action] or more.
+    player's first action of the hand; IN and OUT: float64[action] or more; scratch: the same. What lies beyond the
+    actions is neither read nor written.
     """
     if rule.method == NONE or (rule.keep_first and first):
         return
-    count = chances.size
+    count = actions.size
     if rule.method == TARTANIAN7 and actions[0] == FOLD and chances[0] > rule.threshold + SAME:
         for action in range(count):
             chances[action] = 1.0 if action == 0 else 0.0
         return
-    _class_sums(rule, actions, opposing, chances, scratch)
+    _class_sums(rule, actions, opposing, chances[:count], scratch)
     most = 0.0
     for action in range(count):
         most = max(most, scratch[action])
     if rule.method == THRESHOLD:
-        _keep_from(min(rule.threshold, most) - SAME, chances, scratch)
+        _keep_from(min(rule.threshold, most) - SAME, chances[:count], scratch)
     else:
-        _purify(rule, actions, opposing, most - SAME, chances, scratch)
+        _purify(rule, actions, opposing, most - SAME, chances[:count], scratch)
 
 
 @inlined
