@@ -13,8 +13,10 @@ from equipoise import InputError, PostProcess, build_tree, exploitability, load_
 from equipoise._jit import F64
 from equipoise.abstraction.bet_menu import load_menu
 from equipoise.abstraction.buckets import BucketMap
+from equipoise.agents.agent import View, replay
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.postprocess import SAME, process_row
+from equipoise.agents.table import TableAgent
 from equipoise.games.state import CALL, FOLD
 from equipoise.solve.external import External
 from equipoise.strategy.profile import Profile
@@ -265,3 +267,24 @@ def test_what_it_costs() -> None:
     assert measured("none") < measured("threshold:0.05") < measured("purify")
     assert measured("tartanian7:1") < measured("tartanian7:0.2")  # it folds what it should sometimes call
     assert 100 < measured("purify,first=keep") < measured("purify") - 50
+
+
+@pytest.mark.parametrize("text", ["none", "purify,first=keep", "threshold:0.15", "tartanian7:0.2"])
+def test_an_agent_plays_what_is_measured(text: str) -> None:
+    """In play rows are processed one by one as they are needed, for the exact measure all at once."""
+    rules, post = load_game("leduc"), PostProcess.read(text)
+    profile, buckets = leduc(), BucketMap.lossless(rules)
+    tree, done = profile.layout.tree, process_profile(profile, post)
+    agent = TableAgent("leduc", profile.layout, profile.chances, buckets, post)
+    compared = 0
+    for node in decisions(tree):
+        state, player, street = tree.state(node), int(tree.player[node]), int(tree.street[node])
+        for board in [()] if street == 0 else [(card,) for card in range(rules.deck.size)]:
+            track = replay(agent.follow(player), View(state, player, (), board))
+            actions, chances = track.probabilities()
+            assert list(actions) == tree.action[list(tree.children(node))].tolist()
+            cells = buckets.buckets_of_board(street, board)
+            for hole in np.flatnonzero(track.reach > 0).tolist():
+                assert chances[:, hole] == pytest.approx(done.at(node)[cells[hole]], abs=1e-6)
+                compared += 1
+    assert compared > 200  # a pure strategy reaches little of the tree
