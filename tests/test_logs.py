@@ -173,9 +173,7 @@ def test_our_logs_replay(game: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_match_and_its_log_say_the_same(suffix: str, tmp_path: Path) -> None:
     agents = [named_player(NamedAgent(name), NO_LIMIT) for name in ("always-raise", "uniform")]
     log = tmp_path / f"match.{suffix}"
-    with LogWriter(log, NO_LIMIT) as writer:
-        on_hand = writer.for_match(agents[0].name, agents[1].name)
-        result = match(agents[0], agents[1], hands=200, duplicate=False, seed=4, threads=1, on_hand=on_hand)
+    result = match(agents[0], agents[1], hands=200, duplicate=False, seed=4, threads=1, log=log)
     found = replay(log, NO_LIMIT)
     assert found.hands == result.hands == 200
     assert found.mbb_per_hand[found.names.index("always-raise")] == pytest.approx(result.mbb_per_hand)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from equipoise._errors import InputError, shown
 from equipoise.games.acpc import LogState, log_state_text, read_log_state
@@ -21,9 +21,6 @@ from equipoise.games.phh import phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.stats import mean_interval
-
-if TYPE_CHECKING:
-    from equipoise.play.match import PlayedHand
 
 ACPC, PHH = "acpc", "phh"
 FORMATS = {".acpc": ACPC, ".log": ACPC, ".phh": PHH, ".phhs": PHH}
@@ -73,15 +70,6 @@ class LogWriter:
             self._file.write(f"[{self.hands}]\n{text}\n")
         else:
             self._file.write(log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n")
-
-    def for_match(self, first: str, second: str) -> Callable[[PlayedHand], None]:
-        """What a match is given as `on_hand`: its hands, numbered, under the names of its agents."""
-        names = log_names(first, second)
-
-        def log(played: PlayedHand) -> None:
-            self.write(self.hands, played.state, played.deal, names if played.seat == 0 else names[::-1])
-
-        return log
 
     def close(self, *, finished: bool = True) -> None:
         """Write the score, unless the match was broken off, and close the file."""
