@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from equipoise._errors import InputError
-from equipoise.games.acpc import LogState, read_log_state
+from equipoise.games.acpc import LogState, MatchState, match_state_text, read_log_state
 from equipoise.games.gamedef import load_game
-from equipoise.games.state import CALL, FOLD, BettingState
+from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.play.acpc_client import ClientResult, play_at
 from equipoise.play.acpc_dealer import DealerResult, Timeouts, deal_match, made_legal
 from players import player
@@ -28,6 +28,7 @@ from players import player
 HOST = "127.0.0.1"
 NOLIMIT, LIMIT = "holdem.nolimit", "holdem.limit"
 WAIT = 60.0
+PROCESS_WAIT = 240.0  # a process may have to compile
 
 
 @contextmanager
@@ -396,6 +397,29 @@ def test_a_client_answers_what_it_should() -> None:
     assert (result.winnings.hands, result.winnings.chips, result.finished) == (2, 300 + 20000, True)
 
 
+@pytest.mark.parametrize("game", [LIMIT, NOLIMIT])
+def test_a_client_counts_as_the_original_dealer_does(game: str) -> None:
+    """The last states of the original dealer's hands, as its first seat saw them, against its SCORE."""
+    hands, score = read_log(game, Path(__file__).parent / "data" / f"match-1000.{game.split('.')[1]}.log")
+    lines = []
+    for hand in hands:
+        mine = hand.names.index("A")
+        holes = [hole if i == mine or hand.state.is_showdown else () for i, hole in enumerate(hand.deal.holes)]
+        lines.append(
+            match_state_text(MatchState(mine, hand.hand, hand.state, Deal((holes[0], holes[1]), hand.deal.board)))
+        )
+    with scripted_dealer("\r\n".join([*lines, ""]).encode()) as (port, heard):
+        result = play_at(player("call", game), HOST, port, seed=1, timeout=WAIT)
+    assert score
+    assert (result.winnings.hands, result.winnings.chips, len(heard)) == (1000, score[0], 1)
+
+
+def test_an_error_tells_what_was_won_before() -> None:
+    sent = b"MATCHSTATE:1:0:f:|AsAd\r\nMATCHSTATE:0:1:f:AsAd|\r\nMATCHSTATE:9\r\n"
+    with scripted_dealer(sent) as (port, _), pytest.raises(InputError, match=r"after 2 hands, \+0 chips"):
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=WAIT)
+
+
 def test_a_repeated_state_is_answered_alike_by_a_player_that_mixes() -> None:
     state = b"MATCHSTATE:1:4::|AsAd\r\n"
     with scripted_dealer(*[state] * 20) as (port, heard):
@@ -464,8 +488,8 @@ def test_a_match_of_processes(tmp_path: Path) -> None:
         command("acpc", name, HOST, port, "--game", "leduc", "--seed", "1", "--json")
         for name, port in zip(("uniform", "always-raise"), ports, strict=True)
     ]
-    won = [json.loads(seat.communicate(timeout=WAIT)[0]) for seat in seats]
-    out, _ = dealer.communicate(timeout=WAIT)
+    won = [json.loads(seat.communicate(timeout=PROCESS_WAIT)[0]) for seat in seats]
+    out, _ = dealer.communicate(timeout=PROCESS_WAIT)
     assert (dealer.returncode, [seat.returncode for seat in seats]) == (0, [0, 0])
     assert out == f"SCORE:{won[0]['chips']}|{won[1]['chips']}:one|two\n"
     assert won[0]["chips"] == -won[1]["chips"]
@@ -475,7 +499,7 @@ def test_a_match_of_processes(tmp_path: Path) -> None:
 
 def test_a_dealer_without_players_exits_with_one() -> None:
     dealer = command("acpc-dealer", "--game", "kuhn", "--hands", "1", "--start", "0.1", "--json")
-    out, errors = dealer.communicate(timeout=WAIT)
+    out, errors = dealer.communicate(timeout=PROCESS_WAIT)
     assert dealer.returncode == 1
     assert json.loads(out)["score"] is None
     assert "nobody has connected" in errors.splitlines()[-1]

@@ -383,7 +383,7 @@ def test_the_commands() -> None:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
         arguments = ["play", "always-raise", url, "--hands", "10", "--json"]
-        done = subprocess.run([*command, *arguments], capture_output=True, timeout=120, check=True)
+        done = subprocess.run([*command, *arguments], capture_output=True, timeout=240, check=True)
         answer = json.loads(done.stdout)
         assert (answer["hands"], answer["chips"], answer["mbb_per_hand"]) == (10, 750, 750)
     finally:

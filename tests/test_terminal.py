@@ -228,7 +228,7 @@ def test_bytes_that_are_no_text_end_the_game() -> None:
 def test_the_command() -> None:
     line = [sys.executable, "-m", "equipoise", "play", "always-call", "--game", "kuhn", "--hands", "2", "--hint"]
     done = subprocess.run(
-        [*line, "--seed", "1", "--json"], input="c\nc\n", capture_output=True, text=True, timeout=120, check=True
+        [*line, "--seed", "1", "--json"], input="c\nc\n", capture_output=True, text=True, timeout=240, check=True
     )
     assert json.loads(done.stdout)["hands"] == 2
     assert "Hint: check 100%" in done.stderr

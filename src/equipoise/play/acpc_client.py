@@ -65,8 +65,9 @@ def play_at(
             remedy = "give it more time, or see what it waits for"
             raise InputError(f"the dealer is silent for {timeout:g} s", where=where, remedy=remedy) from None
         except InputError as error:
-            raise error.at(where) from None
-    return ClientResult(Winnings.of(seat.values, agent.rules.big_blind), seat.finished)
+            so_far = f" (after {seat.winnings})" if seat.values else ""
+            raise InputError(error.what + so_far, where=where, remedy=error.remedy) from None
+    return ClientResult(seat.winnings, seat.finished)
 
 
 def _play(seat: _Seat, lines: Lines, timeout: float) -> None:
@@ -91,6 +92,11 @@ class _Seat:
         self.counted = -1
         self.rng = np.random.default_rng(0)
         self.last = ("", "")  # the last line that was answered, and the answer
+
+    @property
+    def winnings(self) -> Winnings:
+        """So far."""
+        return Winnings.of(self.values, self.agent.rules.big_blind)
 
     def answer(self, line: str) -> str:
         """The reply to a state, empty where none is due."""
