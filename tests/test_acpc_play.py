@@ -23,6 +23,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.play.acpc_client import ClientResult, play_at
 from equipoise.play.acpc_dealer import DealerResult, Timeouts, deal_match, made_legal
+from equipoise.play.logs import replay
 from players import player
 
 HOST = "127.0.0.1"
@@ -86,6 +87,9 @@ def test_a_thousand_hands_add_up_to_the_chip(game: str, tmp_path: Path) -> None:
         for name, value in zip(hand.names, hand.values, strict=True):
             by_name[name] += int(value)
     assert tuple(by_name.values()) == result.score
+    again = replay(path, load_game(game))
+    assert (again.hands, again.names, again.chips, again.scored) == (1000, ("one", "two"), result.score, True)
+    assert again.ci95 == pytest.approx(seats[0].winnings.ci95)
     assert len({len(hand.state.rounds) for hand in hands}) == 4
     assert any(hand.state.is_showdown for hand in hands)
 
@@ -333,7 +337,7 @@ def test_each_kind_of_time_runs_out(times: Timeouts) -> None:
         assert result.result(WAIT).stopped == "seat 1 (B) is out of time"
 
 
-@pytest.mark.parametrize("names", [("", "B"), ("a b", "B"), ("a:b", "B"), ("A", "B|C"), ("A", "x" * 99)])
+@pytest.mark.parametrize("names", [("", "B"), ("a b", "B"), ("a:b", "B"), ("A", "B|C"), ("A", "x" * 99), ("A", "A")])
 def test_names_that_would_break_the_log_are_refused(names: tuple[str, str]) -> None:
     with pytest.raises(InputError, match="name"):
         deal_match(load_game(NOLIMIT), 1, seed=1, names=names)

@@ -293,16 +293,15 @@ def test_other_games_are_refused() -> None:
 def test_our_client_and_our_server_agree_to_the_chip(tmp_path: Path) -> None:
     sessions = table("mixed")
     chips: list[int] = []
+    agent = replace(player("mixed", GAME), name="runs/mixed?post=threshold:0.2|")  # not a word of a log
     with serving(sessions) as server:
-        won = play_slumbot(
-            player("mixed", GAME), server.url, hands=200, seed=5, log=tmp_path / "log", on_hand=chips.append
-        )
+        won = play_slumbot(agent, server.url, hands=200, seed=5, log=tmp_path / "log", on_hand=chips.append)
     (session,) = sessions._sessions.values()
     assert (won.hands, won.chips) == (200, session.total) == (session.finished, sum(chips))
     assert won.mbb_per_hand == pytest.approx(won.chips / 20)
     hands = [read_log_state(RULES, line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert [int(hand.values[hand.names.index("mixed")]) for hand in hands] == chips
-    assert [hand.names.index("mixed") for hand in hands] == [0, 1] * 100
+    assert [int(hand.values[1 - hand.names.index("server")]) for hand in hands] == chips
+    assert [1 - hand.names.index("server") for hand in hands] == [0, 1] * 100
     assert all(hand.state.payoffs(hand.deal) == hand.values for hand in hands)
 
 

@@ -94,6 +94,8 @@ def deal_match(
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(f"name {shown(name)}", remedy="use up to 60 letters, digits and hyphens")
+    if names[0] == names[1]:
+        raise InputError(f"both are called {names[0]}", remedy="give two names")
     times = timeouts or Timeouts()
     with ExitStack() as stack:
         doors = [stack.enter_context(_listen(host, port)) for port in ports]

@@ -22,6 +22,7 @@ from equipoise.games.acpc import LogState, log_state_text
 from equipoise.games.slumbot import betting_text, read_betting
 from equipoise.games.state import BettingState, Deal
 from equipoise.play.dealing import PLAYERS_OWN, stream
+from equipoise.play.logs import log_names
 from equipoise.play.slumbot_server import check_rules
 from equipoise.play.winnings import Winnings
 
@@ -112,7 +113,8 @@ class _Session:
         values = seen.state.payoffs(deal)
         if values[seen.player] != winnings:
             raise InputError(f"winnings {shown(str(winnings))} where the hand pays {values[seen.player]}", remedy=_ODD)
-        names = (self.agent.name, "server") if seen.player == 0 else ("server", self.agent.name)
+        mine, others = log_names(self.agent.name, "server")
+        names = (mine, others) if seen.player == 0 else (others, mine)
         return LogState(number, seen.state, deal, values, names), seen.player
 
     def read(self, answer: dict[str, Any]) -> View:
