@@ -321,20 +321,22 @@ def test_a_player_that_leaves_stops_the_match_and_its_hands_stay_logged(tmp_path
     assert (len(hands), score) == (1, None)
 
 
-@pytest.mark.parametrize("times", [Timeouts(hand=0.35), Timeouts(per_hand=0.35), Timeouts(response=0.15)])
-def test_each_kind_of_time_runs_out(times: Timeouts) -> None:
+@pytest.mark.parametrize(
+    ("times", "betting"),
+    [(Timeouts(hand=0.35), "cr"), (Timeouts(per_hand=0.35), "cr"), (Timeouts(response=0.15), "")],
+)
+def test_each_kind_of_time_runs_out(times: Timeouts, betting: str) -> None:
     """A player that takes 0.2 seconds an answer: too long for one, or for two of a hand or match."""
+    seen = ["", ""]
     with raw_table(LIMIT, timeouts=times) as (one, two, result):
         with suppress(OSError):
-            for _ in range(4):
-                seen = [one.read(), two.read()]
-                if not all(seen):
-                    break
-                betting = seen[0].split(":")[3]
-                state = 1 if betting in ("", "cr") else 0
-                time.sleep(0.2 if state else 0)
-                (one, two)[state].say(f"{seen[state]}:{'r' if betting == 'c' else 'c'}")
+            while all(lines := [one.read(), two.read()]):
+                seen, so_far = lines, lines[0].split(":")[3]
+                slow = so_far in ("", "cr")
+                time.sleep(0.2 if slow else 0)
+                (one, two)[slow].say(f"{seen[slow]}:{'r' if so_far == 'c' else 'c'}")
         assert result.result(WAIT).stopped == "seat 1 (B) is out of time"
+    assert seen[0].split(":")[3] == betting
 
 
 @pytest.mark.parametrize("names", [("", "B"), ("a b", "B"), ("a:b", "B"), ("A", "B|C"), ("A", "x" * 99), ("A", "A")])
