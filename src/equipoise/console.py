@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from equipoise.cards.ranges import Range
     from equipoise.measure.abstraction import AbstractionFiles
     from equipoise.measure.best_response import Exploitability
+    from equipoise.measure.lbr import LocalBestResponse
     from equipoise.solve.looks import Look
     from equipoise.solve.problem import Problem
     from equipoise.solve.run import Run
@@ -128,6 +129,29 @@ def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
         peers = (rate_text(b.peer), f"{b.ratio:,.3g}") if b.peer else ("-", "-")
         table.add_row(b.name, b.unit, b.peer_name, rate_text(b.ours), *peers)
     print_table(table)
+
+
+def print_measured(result: Exploitability | LocalBestResponse) -> None:
+    """Either measure of an agent."""
+    from equipoise.measure.lbr import LocalBestResponse
+
+    if isinstance(result, LocalBestResponse):
+        print_lower_bound(result)
+    else:
+        print_exploitability(result)
+
+
+def print_lower_bound(result: LocalBestResponse) -> None:
+    """What local best response wins."""
+    print(f"LBR lower bound on exploitability {result.lbr:.2f} ± {result.ci95:.2f} (95%) mbb/g")
+    values = result.as_json()["player_values_mbb"]
+    for player, value in enumerate(values):
+        print(f"  as player {player}  {value:,.2f} mbb/g")
+    bets = f", bets {', '.join(str(bet) for bet in result.bets)}" if result.bets else ""
+    print(
+        f"local best response from the {result.from_street}{bets}: {result.hands:,} hands, {result.seconds:.1f} s,"
+        f" {rate_text(result.hands_per_second)} hands/s"
+    )
 
 
 def print_exploitability(result: Exploitability) -> None:

@@ -137,6 +137,7 @@ def strategy_show(
 
 @app.command(
     epilog="Examples: equipoise measure runs/leduc; equipoise measure always-call --game holdem.limit --sample-flops 20"
+    "; equipoise measure runs/demo --method lbr --minutes 5"
 )
 def measure(
     what: Annotated[
@@ -144,37 +145,52 @@ def measure(
     ],
     game: Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")] = "",
     menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
-    method: Annotated[str, typer.Option(help="auto or exact (the best response in the whole game).")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="exact (the best response in the whole game), lbr (a lower bound, by hands that local best response"
+            " plays) or auto (exact where the game is small enough)."
+        ),
+    ] = "auto",
     sample_flops: Annotated[
-        int | None, typer.Option(metavar="N", help="Estimate from N flops drawn at random, with a 95% interval.")
+        int | None, typer.Option(metavar="N", help="exact: estimate from N flops drawn at random, with a 95% interval.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Keep finished flops here; a later run goes on from them.")
+        str | None, typer.Option(metavar="FILE", help="exact: keep finished flops here; a later run goes on from them.")
     ] = None,
+    hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: how many to play; 10,000 if not said.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="lbr: stop after so many minutes.")] = None,
+    bets: Annotated[
+        str | None, typer.Option(help="lbr: the bets it considers, fractions of the pot, min, all-in; 1.0,all-in.")
+    ] = None,
+    from_street: Annotated[
+        str | None, typer.Option(metavar="STREET", help="lbr: check and call before it, e.g. flop.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample or the hands.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure how exploitable an agent is: what best responses to it win."""
-    from equipoise.agents.load import load_agent
-
-    agent, rules, bets = load_agent(what, game, menu)
+    """Measure how exploitable an agent is: what best responses to it win, or a lower bound of that."""
     import equipoise
 
     screen = console()
-    with screen.progress_bar("best response") as progress:
-        result = equipoise.exploitability(
-            rules,
-            agent,
-            menu=bets,
+    with screen.stage_bar() as progress:
+        result = equipoise.measure_agent(
+            what,
+            game=game,
+            menu=menu,
             method=method,
             sample_flops=sample_flops,
+            out=out,
+            hands=hands,
+            minutes=minutes,
+            bets=bets,
+            from_street=from_street,
             seed=seed,
             threads=threads,
-            out=out,
             progress=progress,
         )
     if as_json:
         print_json(result.as_json())
     else:
-        screen.print_exploitability(result)
+        screen.print_measured(result)

@@ -1,0 +1,82 @@
+"""One door to both measures of an agent: the exact best response where it can be had, else a lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from equipoise._errors import InputError, shown
+from equipoise.abstraction.bet_menu import ALL_IN, BetMenu, Size, load_menu
+from equipoise.abstraction.build import Tell
+from equipoise.agents.load import DEFAULT_MENU, load_agent, load_player
+from equipoise.agents.measured import NamedAgent
+from equipoise.games.rules import GameRules
+from equipoise.measure.best_response import Exploitability, Measurement, exploitability
+from equipoise.measure.lbr import LocalBestResponse, local_best_response
+from equipoise.tree.public_tree import build_tree
+
+METHODS = ("auto", "exact", "lbr")
+
+
+def measure_agent(
+    what: str,
+    *,
+    game: str = "",
+    menu: str | None = None,
+    method: str = "auto",
+    sample_flops: int | None = None,
+    out: str | Path | None = None,
+    hands: int | None = None,
+    minutes: float | None = None,
+    bets: Sequence[Size] | str | None = None,
+    from_street: int | str | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    progress: Tell | None = None,
+) -> Exploitability | LocalBestResponse:
+    """How exploitable a run, a strategy file or a named agent is.
+
+    `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
+    in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
+    all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. `progress` is told a
+    stage and the fraction done of it.
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
+    by_flops = sample_flops is not None or out is not None
+    if method == "auto":
+        _, rules, own_menu = load_agent(what, game, menu)
+        method = "exact" if by_flops or is_small(rules, own_menu) else "lbr"
+    if method == "lbr":
+        if by_flops:
+            raise InputError("flops sampled or kept for lbr", remedy="leave that out, or use exact")
+        return local_best_response(
+            load_player(what, game, menu),
+            hands=hands,
+            minutes=minutes,
+            bets=(1.0, ALL_IN) if bets is None else bets,
+            from_street=0 if from_street is None else from_street,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    if any(option is not None for option in (hands, minutes, bets, from_street)):
+        raise InputError("hands, minutes, bets or a street for an exact measurement", remedy="use the method lbr")
+    agent, rules, own_menu = load_agent(what, game, menu)
+    return exploitability(
+        rules, agent, menu=own_menu, sample_flops=sample_flops, seed=seed, threads=threads, out=out,
+        progress=(lambda fraction: progress("best response", fraction)) if progress else None,
+    )  # fmt: skip
+
+
+def is_small(rules: GameRules, menu: BetMenu | str | None = None) -> bool:
+    """Whether the exact best response can walk all boards at once."""
+    if rules.rounds == 1:
+        return True
+    if not rules.limit and not isinstance(menu, BetMenu):
+        menu = load_menu(menu or DEFAULT_MENU, rules)
+    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    try:
+        return not Measurement(rules, NamedAgent("uniform"), tree, 1).is_large
+    except InputError:  # too many showdowns of an early all-in
+        return False
