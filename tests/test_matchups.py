@@ -147,3 +147,23 @@ def test_bad_input_ends_in_one_line(hole: int, board: tuple[int, ...], complaint
     with pytest.raises(InputError, match=complaint) as caught:
         equities_against(load_game("holdem.limit"), hole, board)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("board", ["2c 7d Jh", "2c 2d 2h", "Ah 7h 2c", "Ac Ad Kc Kd"])
+def test_runouts_without_a_flush_are_counted_as_others_are(board: str) -> None:
+    """The short way by ranks against the long way by holes: quads on the board, pairs that the deck cannot make."""
+    rules, given = load_game("holdem.limit"), FULL_DECK.read_cards(board)
+    holes = [hole_index(FULL_DECK.read_cards(text)) for text in ("As2s", "KsKh", "9c8c", "7c7s")]
+    short = [equities_against(rules, hole, given) for hole in holes]
+    ranks = rules.ranker
+    for hole, found in zip(holes, short, strict=True):
+        mine = hole_cards(hole)
+        live = [card for card in range(52) if card not in {*mine, *given}]
+        won, met = np.zeros(1326), np.zeros(1326)
+        for more in itertools.combinations(live, 5 - len(given)):
+            by_hole = ranks.ranks_on_board((*given, *more)).astype(np.int64)
+            seen = by_hole != matchups.BLOCKED
+            met += seen
+            won += seen * ((by_hole[hole] > by_hole) + (by_hole[hole] == by_hole) / 2)
+        blocked = np.array([bool({*hole_cards(other)} & {*mine, *given}) for other in range(1326)])
+        assert found == pytest.approx(np.where(blocked, 0, won / np.maximum(met, 1)), abs=1e-12)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import comb
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from equipoise._arrays import Int
 from equipoise._cache import mapped_arrays
 from equipoise._errors import InputError
-from equipoise._jit import F32, F64, I32, U8, U16, kernel
+from equipoise._jit import F32, F64, I32, U8, U16, inlined, kernel
 from equipoise.cards.deck import Deck, hole_cards
 from equipoise.cards.evaluate import (
     BLOCKED,
@@ -40,6 +40,8 @@ FORMAT = 1  # of the kept table
 Progress: TypeAlias = Callable[[float], None]
 
 _0 = np.uint64(0)
+FLUSH = np.uint64(0x8888 << 32)  # set in a key that has a flush: see evaluate.py
+TWO_SUITED = np.uint64(0x2222 << 32)  # two cards more of every suit
 _tables: dict[tuple[Ranker, int], F32] = {}
 
 
@@ -77,21 +79,41 @@ def _enumerated(game: Game, mine: Sequence[int], board: Sequence[int], missing: 
     deck = game.deck
     left = deck.size - len(mine) - len(board)
     halves = np.zeros(deck.holes(game.hole_cards), np.int32)
-    cards, scratch = np.array([*mine, *board], np.uint8), np.empty((2, deck.size), np.uint8)
-    place = np.arange(missing, dtype=np.uint8)
-    count_runouts(cards, len(mine), comb(left, missing), game.ranker.tables, place, scratch[0], scratch[1], halves)
+    cards, place = np.array([*mine, *board], np.uint8), np.arange(missing, dtype=np.uint8)
+    pairs = deck.ranks * (deck.ranks + 1) // 2
+    room = Room(
+        np.empty(deck.size, np.uint8),
+        np.empty(deck.size, np.uint8),
+        np.empty(deck.ranks, np.uint8),
+        np.empty(pairs, np.int32),
+        np.zeros((deck.size + 1, pairs), np.int32),
+    )
+    count_runouts(cards, len(mine), comb(left, missing), deck.suits, game.ranker.tables, place, room, halves)
     return halves / (2.0 * comb(left - game.hole_cards, missing))
+
+
+class Room(NamedTuple):
+    """Scratch of `count_runouts`."""
+
+    live: U8  # [deck] cards off hole and board
+    left: U8  # [deck] and off the runout
+    held: U8  # [rank] how many board and runout have
+    here: I32  # [pair of ranks] on one runout: 2 for a win, 1 for a tie
+    sums: I32  # [card + 1, pair of ranks] over runouts with a card; the last row over all; zero at first
 
 
 @kernel
 def count_runouts(
-    cards: U8, hole_cards: Int, runouts: Int, tables: RankTables, place: U8, live: U8, left: U8, halves: I32
+    cards: U8, hole_cards: Int, runouts: Int, suits: Int, tables: RankTables, place: U8, room: Room, halves: I32
 ) -> None:
     """Add 2 for every hole that the hole beats on a completed board, 1 for every tie.
 
-    IN: uint8[card], the hole and then the board; scratch: uint8[card to come], 0, 1, 2, ..., uint8[deck] x 2;
-    OUT: int32[hole].
+    Where no hole of two cards can have a flush, only ranks matter: 91 pairs of them stand for all holes. Which holes a
+    runout blocks is then settled at the end: all runouts, less those with the first card, less those with the second,
+    and those with both again.
+    IN: uint8[card], the hole and then the board; scratch: uint8[card to come], 0, 1, 2, ..., room; OUT: int32[hole].
     """
+    live, left, held, here, sums = room.live, room.left, room.held, room.here, room.sums
     start, hole_key, mask, hole_mask = tables.start, _0, _0, _0
     for i in range(cards.size):
         if i < hole_cards:
@@ -106,27 +128,91 @@ def count_runouts(
             live[count] = np.uint8(card)
             count += 1
     for _ in range(runouts):
-        key, full, there, taken = start, mask, 0, 0
-        for i in range(count):
-            card = live[i]
-            if taken < place.size and place[taken] == i:
-                key += tables.card_key[card]
-                full |= tables.card_mask[card]
-                taken += 1
-            else:
-                left[there] = card
-                there += 1
+        key, full = start, mask
+        for i in range(place.size):
+            key += tables.card_key[live[place[i]]]
+            full |= tables.card_mask[live[place[i]]]
         rank = rank_of_key(key + hole_key, full | hole_mask, tables.row_start, tables.ranks)
-        if hole_cards == 2:
-            _compare_pairs(left[:there], key, full, rank, tables, halves)
+        if hole_cards == 2 and (key + TWO_SUITED) & FLUSH == _0:
+            _count_held(cards[hole_cards:], live, place, suits, held)
+            _compare_ranks(key, rank, suits, held, tables, here)
+            _add_ranks(live, place, suits, here, sums, halves)
         else:
-            _compare_cards(left[:there], key, full, rank, tables, halves)
+            there, taken = 0, 0
+            for i in range(count):
+                if taken < place.size and place[taken] == i:
+                    taken += 1
+                else:
+                    left[there] = live[i]
+                    there += 1
+            if hole_cards == 2:
+                _compare_pairs(left[:there], key, full, rank, tables, halves)
+            else:
+                _compare_cards(left[:there], key, full, rank, tables, halves)
         for i in range(place.size):  # the next set, colexicographically
             if i == place.size - 1 or place[i] + 1 < place[i + 1]:
                 place[i] += np.uint8(1)
                 for j in range(i):
                     place[j] = np.uint8(j)
                 break
+    if hole_cards == 2:
+        _spread_ranks(live[:count], suits, sums, halves)
+
+
+@inlined
+def _count_held(board: U8, live: U8, place: U8, suits: Int, held: U8) -> None:
+    held[:] = np.uint8(0)
+    for card in board:
+        held[card // suits] += np.uint8(1)
+    for i in range(place.size):
+        held[live[place[i]] // suits] += np.uint8(1)
+
+
+@kernel
+def _compare_ranks(key: np.uint64, rank: np.uint16, suits: Int, held: U8, tables: RankTables, here: I32) -> None:
+    """Two ranks against the hole. Those that the cards left cannot make are not looked up: no table has such hands."""
+    card_key, row_start, ranks = tables.card_key, tables.row_start, tables.ranks
+    at = 0
+    for high in range(held.size):
+        key_high = key + card_key[np.int64(high * suits)]
+        for low in range(high + 1):
+            here[at] = 0
+            if held[high] + (2 if low == high else 1) <= suits and held[low] < suits:
+                other = rank_of_key(key_high + card_key[np.int64(low * suits)], _0, row_start, ranks)
+                here[at] = np.int32(rank > other) + np.int32(rank >= other)
+            at += 1
+
+
+@inlined
+def _add_ranks(live: U8, place: U8, suits: Int, here: I32, sums: I32, halves: I32) -> None:
+    row = sums[sums.shape[0] - 1]
+    for at in range(here.size):
+        row[at] += here[at]
+    for i in range(place.size):
+        high = np.int64(live[place[i]])
+        row = sums[high]
+        for at in range(here.size):
+            row[at] += here[at]
+        for j in range(i):
+            low = np.int64(live[place[j]])
+            halves[high * (high - 1) // 2 + low] += here[_pair(high // suits, low // suits)]
+
+
+@kernel
+def _spread_ranks(live: U8, suits: Int, sums: I32, halves: I32) -> None:
+    everything = sums[sums.shape[0] - 1]
+    for i in range(1, live.size):
+        high = np.int64(live[i])
+        for j in range(i):
+            low = np.int64(live[j])
+            at = _pair(high // suits, low // suits)
+            halves[high * (high - 1) // 2 + low] += everything[at] - sums[high, at] - sums[low, at]
+
+
+@inlined
+def _pair(high: Int, low: Int) -> Int:
+    """The number of a pair of ranks, the higher one first."""
+    return high * (high + 1) // 2 + low
 
 
 @kernel
