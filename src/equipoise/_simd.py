@@ -272,3 +272,73 @@ def scatter_tile(typing_context: Any, lanes: Any, start: Any, factors: Any, offs
         return context.get_dummy_value()
 
     return types.void(lanes, start, factors, offsets, flat), generate
+
+
+def _first_lanes(builder: Any, count: Any) -> Any:
+    """Which lanes are among the first so many."""
+    index = ir.VectorType(ir.IntType(64), LANES)
+    undefined = ir.Constant(index, ir.Undefined)
+    one = builder.insert_element(undefined, count, ir.Constant(ir.IntType(32), 0))
+    counts = builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    return builder.icmp_unsigned("<", ir.Constant(index, list(range(LANES))), counts)
+
+
+def _masked(builder: Any, name: str, result: Any, arguments: list[Any], vector: Any) -> Any:
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    full = f"llvm.masked.{name}.v{LANES}{vector.element.intrinsic_name}.p0"
+    declared: Any = cgutils.get_or_insert_function(builder.module, kind, full)  # type: ignore[no-untyped-call]
+    return builder.call(declared, arguments)
+
+
+@_intrinsic
+def load_few(_typing_context: Any, array: Any, start: Any, count: Any) -> Any:
+    """The first lanes are array[start : start + count], the others zero; nothing else is read."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, start_type, count_type = signature.args
+        place = context.cast(builder, arguments[1], start_type, types.int64)
+        address = _element_address(context, builder, array_type, arguments[0], place)
+        mask = _first_lanes(builder, context.cast(builder, arguments[2], count_type, types.int64))
+        vector = _vector(array_type.dtype)
+        alignment = ir.Constant(ir.IntType(32), _alignment(array_type))
+        zero = ir.Constant(vector, [0.0] * LANES)
+        return _masked(builder, "load", vector, [address, alignment, mask, zero], vector)
+
+    return LanesType(array.dtype)(array, start, count), generate
+
+
+@_intrinsic
+def store_few(_typing_context: Any, array: Any, start: Any, count: Any, lanes: Any) -> Any:
+    """Put the first lanes into array[start : start + count]; nothing else is touched."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, start_type, count_type, _ = signature.args
+        place = context.cast(builder, arguments[1], start_type, types.int64)
+        address = _element_address(context, builder, array_type, arguments[0], place)
+        mask = _first_lanes(builder, context.cast(builder, arguments[2], count_type, types.int64))
+        alignment = ir.Constant(ir.IntType(32), _alignment(array_type))
+        _masked(builder, "store", ir.VoidType(), [arguments[3], address, alignment, mask], _vector(array_type.dtype))
+        return context.get_dummy_value()
+
+    return types.void(array, start, count, lanes), generate
+
+
+@_intrinsic
+def divide(_typing_context: Any, left: Any, right: Any) -> Any:
+    """Lane by lane."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.fdiv(arguments[0], arguments[1])
+
+    return left(left, right), generate
+
+
+@_intrinsic
+def where_positive(_typing_context: Any, test: Any, yes: Any, no: Any) -> Any:
+    """Lane by lane: one value where the test is above zero, the other elsewhere."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(arguments[0].type, [0.0] * LANES)
+        return builder.select(builder.fcmp_ordered(">", arguments[0], zero), arguments[1], arguments[2])
+
+    return yes(test, yes, no), generate

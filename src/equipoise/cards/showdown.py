@@ -66,8 +66,10 @@ def _showdown_two(
 
 @kernel
 def _showdown_one(reach: F32, out: F32, run: F32, mine1: U8, theirs1: U8, groups: U16, me: int) -> None:
-    for card in range(DECK):
-        store(run, card, zeros(run))
+    for i in range(mine1.size):
+        store(run, mine1[i], zeros(run))
+    for j in range(theirs1.size):
+        store(run, theirs1[j], zeros(run))
     total = zeros(run)
     for group in range(groups.shape[0] - 1):
         first, last = groups[group, me], groups[group + 1, me]
@@ -90,10 +92,10 @@ def meeting_lanes(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, sa
     IN: float[their hole + 1, lane], its last row zero; uint16[my hole], which of theirs is the same hole (or that row);
     OUT: float[my hole, lane]; scratch: float[card, lane].
     """
-    for card in range(DECK):
-        store(run, card, zeros(run))
     total = zeros(run)
     if two_cards:
+        for card in range(DECK):
+            store(run, card, zeros(run))
         for j in range(theirs.card1.size):
             here, a, b = load(reach, j), theirs.card1[j], theirs.card2[j]
             total = add(total, here)

@@ -18,6 +18,8 @@ import numpy as np
 
 from equipoise._arrays import Int
 from equipoise._jit import F32, U16, inlined, kernel, view
+from equipoise._simd import LANES
+from equipoise.solve.narrow import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
 from equipoise.solve.plan import BEST, UPDATE, Plan, Workspace, padded, row_of, rows_of
 from equipoise.solve.regret import (
     add_average,
@@ -45,11 +47,20 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
     base, length = work.reach_base[street], padded(size)
     rows = program.reach_row[walker]
     block, scales = tables.first[board, 1 - walker], tables.scale_first[board, 1 - walker]
+    narrow, first_row = tables.source.size > 0 and is_narrow(tables.source, size), base // LANES
     for place in range(program.group_first[group], program.group_first[group + 1]):
         if program.kind[place] != DECISION or program.player[place] == walker:
             continue
-        reach = row_of(work.reach, base, rows[place], length)[:size]
         child, count = program.first_child[place], np.int64(program.num_children[place])
+        row = program.table_row[place]
+        averaging = step.averaging and program.locked[place] != -1 and program.locked[place] != board + 1
+        if narrow:
+            start, to = block + row * size, first_row + rows[child]
+            pass_reach_narrow(work.reach, first_row + rows[place], to, tables.source, start, size, count)
+            if averaging:
+                add_average_narrow(work.reach, to, step.keep, tables.average, start, size, count)
+            continue
+        reach = row_of(work.reach, base, rows[place], length)[:size]
         below = rows_of(work.reach, base, rows[child], count, length)
         if tables.source.size == 0:
             for action in range(count):
@@ -57,11 +68,9 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
                 for h in range(size):
                     below[action, h] = reach[h] * chance
             continue
-        row = program.table_row[place]
         source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
         pass_reach(reach, read_rows(source, scratch), below)
-        locked = program.locked[place] == -1 or program.locked[place] == board + 1
-        if step.averaging and not locked:
+        if averaging:
             kept, scale_at = rows_of(tables.average, block, row, count, size), scales + row
             average = open_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
             add_average(below, step.keep, average)
@@ -77,14 +86,24 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
     base, length = work.value_base[street], padded(size)
     start = program.group_first[group]
     block, scales = tables.first[board, walker], tables.scale_first[board, walker]
+    narrow, first_row = tables.source.size > 0 and is_narrow(tables.source, size), base // LANES - start
     for place in range(program.group_first[group + 1] - 1, start - 1, -1):
         if program.kind[place] != DECISION:
             continue
-        value = row_of(work.value, base, place - start, length)[:size]
-        count = np.int64(program.num_children[place])
-        values = rows_of(work.value, base, program.first_child[place] - start, count, length)
+        child, count = program.first_child[place], np.int64(program.num_children[place])
+        mine, row = program.player[place] == walker, program.table_row[place]
         locked = program.locked[place] == -1 or program.locked[place] == board + 1
-        if program.player[place] != walker:
+        updating = step.mode == UPDATE and not locked
+        if narrow and not mine:
+            sum_narrow(work.value, first_row + place, first_row + child, count)
+            continue
+        if narrow and updating and not step.predictive:
+            here, to, at = first_row + place, first_row + child, block + row * size
+            update_narrow(work.value, here, to, step.positive, step.negative, tables.source, at, size, count)
+            continue
+        value = row_of(work.value, base, place - start, length)[:size]
+        values = rows_of(work.value, base, child - start, count, length)
+        if not mine:
             sum_rows(values, value)
         elif step.mode == BEST and not locked:
             best_value(values, value)
@@ -92,12 +111,10 @@ def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> N
             for h in range(size):
                 value[h] = 0
             for action in range(count):
-                chance = work.value.dtype.type(tables.fixed[program.first_child[place] + action])
+                chance = work.value.dtype.type(tables.fixed[child + action])
                 for h in range(size):
                     value[h] += chance * values[action, h]
         else:
-            row = program.table_row[place]
-            updating = step.mode == UPDATE and not locked
             source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
             scale_at = scales + row
             if updating and 2 <= count <= 3 and not step.predictive:
