@@ -116,7 +116,7 @@ class External:
                 deck=np.arange(rules.deck.size, dtype=np.uint8),
                 hand=np.zeros((2, rules.hand_cards), np.uint8),
                 bucket=np.zeros((2, rules.rounds), np.int64),
-                slot=np.zeros(depth, np.int64),
+                slot=np.zeros(depth, np.uint64),
                 child=np.zeros(depth, np.uint32),
                 action=np.zeros(depth, np.uint8),
                 actions=np.zeros(depth, np.uint8),

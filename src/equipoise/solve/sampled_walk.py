@@ -24,7 +24,9 @@ SKIPPED = np.float32(-3e38)  # the value of an action that was pruned
 EXPLORED = np.float32(0.05)  # the share of iterations that prune nothing
 FLOOR = np.float32(1.05)  # regrets fall no lower than this times the threshold, so that they can rise again
 
-_8, _12, _25, _27, _32, _40 = (np.uint64(n) for n in (8, 12, 25, 27, 32, 40))
+_0, _1, _2, _8, _12, _16, _24, _25, _27, _32, _40, _255 = (
+    np.uint64(n) for n in (0, 1, 2, 8, 12, 16, 24, 25, 27, 32, 40, 255)
+)
 _MULTIPLIER = np.uint64(0x2545F4914F6CDD1D)
 _STEP = np.float32(2.0**-24)
 
@@ -54,7 +56,7 @@ class Room(NamedTuple):
     deck: U8  # [card]
     hand: U8  # [player, card] hole cards, then the board
     bucket: I64  # [player, street]
-    slot: I64  # [depth] of the walker's unfinished decisions
+    slot: U64  # [depth] of the walker's unfinished decisions
     child: U32  # [depth]
     action: U8  # [depth] the one being walked
     actions: U8  # [depth]
@@ -121,106 +123,130 @@ def _find_buckets(hand: U8, deck: Int, plan: Sampling, buckets: I64) -> None:
 @inlined
 def match_regrets(regret: F32, slot: Int, count: Int, chance: F32) -> None:
     """Play each action in proportion to its positive regret. IN: float32[slot]; OUT: float32[action]."""
-    total = np.float32(0)
+    zero, one = np.float32(0), np.float32(1)
+    if count == _2:  # the most common by far: no loops, whose ends are guessed wrong
+        first, second = max(regret[slot], zero), max(regret[slot + _1], zero)
+        total = first + second
+        share = first / total if total > zero else np.float32(0.5)
+        chance[0] = share
+        chance[1] = one - share
+        return
+    total = zero
     for action in range(count):
-        positive = np.float32(max(regret[slot + action], np.float32(0)))
+        positive = np.float32(max(regret[slot + action], zero))
         chance[action] = positive
         total += positive
-    if total > np.float32(0):
-        scale = np.float32(1) / total
-        for action in range(count):
-            chance[action] *= scale
-    else:
-        for action in range(count):
-            chance[action] = np.float32(1) / np.float32(count)
+    played = total > zero
+    scale = one / total if played else one / np.float32(count)
+    for action in range(count):
+        chance[action] = chance[action] * scale if played else scale
+
+
+@inlined
+def _play(left: Float, count: Int, chance: F32) -> np.uint64:
+    """The action that a random number picks."""
+    if count == _2:
+        return np.uint64(left >= chance[0])
+    action = _0
+    while action < count - _1 and left >= chance[action]:
+        left -= chance[action]
+        action += _1
+    return action
 
 
 @inlined
 def finish(slot: Int, count: Int, weight: Float, chance: F32, value: F32, plan: Sampling) -> np.float32:
     """The value of the walker's decision, and its regrets."""
+    bounded = plan.plus or plan.threshold > np.float32(0)
+    if count == _2 and not bounded:
+        mean = chance[0] * value[0] + chance[1] * value[1]
+        plan.regret[slot] += np.float32(weight) * (value[0] - mean)
+        plan.regret[slot + _1] += np.float32(weight) * (value[1] - mean)
+        return np.float32(mean)
     mean = np.float32(0)
     for action in range(count):
         if value[action] != SKIPPED:
             mean += chance[action] * value[action]
     floor = np.float32(0) if plan.plus else -FLOOR * plan.threshold
-    bounded = plan.plus or plan.threshold > np.float32(0)
     for action in range(count):
         if value[action] != SKIPPED:
             regret = plan.regret[slot + action] + np.float32(weight) * (value[action] - mean)
             plan.regret[slot + action] = max(regret, floor) if bounded else regret
-    return mean
+    return np.float32(mean)
+
+
+# Everything that indexes is unsigned: a signed index costs a test for being negative at each use.
 
 
 @kernel
 def walk_sampled(walker: int, winner: int, pruning: bool, weight: Float, plan: Sampling, room: Room) -> float:
     """One walk. Returns the walker's value, in chips."""
     record, regret, average = plan.record, plan.regret, plan.average
-    depth, node, nodes = 0, np.int64(0), 0
-    top = room.chance.shape[0] - 1  # a row to spare, for the opponent's decisions
+    depth, node, nodes = _0, _0, 0
+    walking = np.uint64(walker)
+    top = np.uint64(room.chance.shape[0] - 1)  # a row to spare, for the opponent's decisions
+    won = np.float32(winner if walker == 0 else -winner)
     while True:
         value = np.float32(0)
         while True:
             nodes += 1
             here = record[node]
-            about = here[ABOUT]
-            kind, player, count = about & 255, np.int64((about >> 8) & 255), np.int64(about >> 24)
+            about = np.uint64(here[ABOUT])
+            kind, player, count = about & _255, (about >> _8) & _255, about >> _24
             if kind != DECISION:
                 chips = np.float32(here[CHIPS])
                 if kind == FOLDED:
-                    value = -chips if player == walker else chips
+                    value = -chips if player == walking else chips
                 else:
-                    value = chips * np.float32(winner if walker == 0 else -winner)
+                    value = chips * won
                 break
-            first = np.int64(here[LOW]) | (np.int64(here[HIGH]) << 32)
-            slot = first + room.bucket[player, (about >> 16) & 255] * np.int64(here[STRIDE])
-            if player == walker:
+            first = np.uint64(here[LOW]) | (np.uint64(here[HIGH]) << _32)
+            slot = first + np.uint64(room.bucket[player, (about >> _16) & _255]) * np.uint64(here[STRIDE])
+            action = _0
+            if player == walking:
                 match_regrets(regret, slot, count, room.chance[depth])
                 room.slot[depth], room.child[depth] = slot, here[CHILD]
                 room.actions[depth] = np.uint8(count)
-                action = _next(0, slot, count, here[CHILD], pruning, plan, room.value[depth])
+                action = _next(_0, slot, count, here[CHILD], pruning, plan, room.value[depth])
                 room.action[depth] = np.uint8(action)
-                depth += 1
+                depth += _1
             else:
                 chance = room.chance[top]
                 match_regrets(regret, slot, count, chance)
-                left = draw_share(room.random)
-                action = 0
+                action = _play(draw_share(room.random), count, chance)
                 for a in range(count):
                     average[slot + a] += np.float32(weight) * chance[a]
-                while action < count - 1 and left >= chance[action]:
-                    left -= chance[action]
-                    action += 1
-            node = np.int64(here[CHILD]) + action
-        while depth > 0:
-            k = depth - 1
-            action, count = np.int64(room.action[k]), np.int64(room.actions[k])
+            node = np.uint64(here[CHILD]) + action
+        while depth > _0:
+            k = depth - _1
+            action, count = np.uint64(room.action[k]), np.uint64(room.actions[k])
             room.value[k, action] = value
-            action = _next(action + 1, room.slot[k], count, room.child[k], pruning, plan, room.value[k])
+            action = _next(action + _1, room.slot[k], count, room.child[k], pruning, plan, room.value[k])
             if action < count:
                 room.action[k] = np.uint8(action)
-                node = np.int64(room.child[k]) + action
+                node = np.uint64(room.child[k]) + action
                 break
             value = finish(room.slot[k], count, weight, room.chance[k], room.value[k], plan)
             depth = k
-        if depth == 0:
+        if depth == _0:
             break
     room.nodes[0] += nodes
     return float(value)
 
 
 @inlined
-def _next(action: Int, slot: Int, count: Int, child: Int, pruning: bool, plan: Sampling, value: F32) -> Int:
+def _next(action: np.uint64, slot: Int, count: Int, child: Int, pruning: bool, plan: Sampling, value: F32) -> np.uint64:
     """The next action to walk, from `action` on; those with very negative regret are skipped unless they end the hand.
 
     The last action of a decision is never skipped as the first one walked, so that there always is one.
     """
     if pruning:
-        while action < count - 1:
-            ends = (plan.record[np.int64(child) + action, ABOUT] & 255) != DECISION
+        while action < count - _1:
+            ends = (plan.record[np.uint64(child) + action, ABOUT] & 255) != DECISION
             if ends or plan.regret[slot + action] >= -plan.threshold:
                 break
             value[action] = SKIPPED
-            action += 1
+            action += _1
     return action
 
 
