@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.bench.measure import Benchmark
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
+    from equipoise.live import TrainingPanel
     from equipoise.measure.abstraction import AbstractionFiles
     from equipoise.measure.best_response import Exploitability
     from equipoise.measure.lbr import LocalBestResponse
@@ -365,62 +366,51 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
 
 
 class Training:
-    """What a training shows: on a terminal a line that moves, else a line now and then, on standard error."""
+    """What a training shows where nobody watches: a line now and then, on standard error."""
 
     def __init__(self) -> None:
-        self.moving = sys.stderr.isatty()
         self.last = 0.0
         self.pause = 1.0
-        self.width = 0
 
     def say(self, line: str) -> None:
-        """A line that stays."""
-        self._clear()
+        """A line that is worth reading."""
         print(line, file=sys.stderr, flush=True)
         self.pause = 1.0
 
     def look(self, look: Look) -> None:
         """How far the run is."""
+        from equipoise.live import duration
+
         text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
         text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
         if look.exploitability_mbb is not None:
             text += f"  {look.exploitability_mbb:.2f} mbb/g"
         if look.seconds_left is not None:
-            text += f"  {_duration(look.seconds_left)} left"
-        self._show(text, self.pause)
+            text += f"  {duration(look.seconds_left)} left"
+        self._show(text)
 
     def stage(self, name: str, done: float) -> None:
         """How far the making of the buckets is."""
-        self._show(f"buckets: {name} {done:.0%}", self.pause)
+        self._show(f"buckets: {name} {done:.0%}")
 
-    def _show(self, text: str, pause: float) -> None:
-        if self.moving:
-            self._clear()
-            print(text, end="", file=sys.stderr, flush=True)
-            self.width = len(text)
-        elif time.monotonic() - self.last >= pause:
+    def _show(self, text: str) -> None:
+        if time.monotonic() - self.last >= self.pause:
             print(text, file=sys.stderr, flush=True)
             self.last, self.pause = time.monotonic(), min(2 * self.pause, 60.0)
 
-    def _clear(self) -> None:
-        if self.width:
-            print("\r" + " " * self.width + "\r", end="", file=sys.stderr)
-            self.width = 0
-
 
 @contextmanager
-def training() -> Iterator[Training]:
-    """What shows a training."""
-    show = Training()
-    try:
-        yield show
-    finally:
-        show._clear()
+def training() -> Iterator[Training | TrainingPanel]:
+    """What shows a training: a panel on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield Training()
+        return
+    from rich.console import Console
 
+    from equipoise.live import TrainingPanel
 
-def _duration(seconds: float) -> str:
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+    with TrainingPanel(Console(stderr=True)) as panel:
+        yield panel
 
 
 def print_run(run: Run) -> None:

@@ -27,6 +27,7 @@ class Look:
     visited: float  # share of information sets that have any regret
     exploitability_mbb: float | None = None
     seconds_left: float | None = None  # until minutes or iterations end the run
+    checkpoint_age: float | None = None  # seconds since this process wrote or took up a checkpoint
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for a line of metrics."""

@@ -60,7 +60,7 @@ class Run:
             "fingerprint": self.recipe.fingerprint,
             "stopped": self.stopped,
             "iterations": look.pop("iteration"),
-            **{key: value for key, value in look.items() if key != "seconds_left"},
+            **{key: value for key, value in look.items() if key not in ("seconds_left", "checkpoint_age")},
             "threads": self.threads,
             **{f"cost_{key}": value for key, value in self.cost.as_json().items()},
         }
@@ -267,7 +267,8 @@ class _Training:
             found = float(self.measure(Profile(solver.layout, chances), self.buckets))
             self.measured_at = self.seconds
         numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
-        look = Look(*numbers, found, self._left(rates[0]))
+        age = None if self.saved is None else time.monotonic() - self.saved_at
+        look = Look(*numbers, found, self._left(rates[0]), age)
         self.folder.add_metrics(look.as_json())
         known = before.exploitability_mbb if found is None else found
         self.last = Look(**{**look.as_json(), "exploitability_mbb": known})

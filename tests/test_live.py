@@ -1,0 +1,100 @@
+"""What a training shows: a panel on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+from rich.console import Console
+
+from equipoise import console
+from equipoise.live import TrainingPanel, duration
+from equipoise.solve.looks import Look
+
+LOOK = Look(12_345_678, 75.0, 10**9, 1_234_567.0, 23_456_789.0, 0.012345, 0.5, 17.25, 3725.0, 42.0)
+
+
+def terminal() -> Console:
+    return Console(force_terminal=True, file=io.StringIO(), width=100, height=40, color_system=None)
+
+
+def shown(screen: Console) -> str:
+    assert isinstance(screen.file, io.StringIO)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.file.getvalue())
+
+
+def figures(panel: TrainingPanel) -> dict[str, str]:
+    with (screen := terminal()).capture() as captured:
+        screen.print(panel.render())
+    rows = [line.strip("│ \n") for line in captured.get().splitlines()[1:-1]]
+    pairs = [re.split(r"  +", row, maxsplit=1) for row in rows]
+    return {pair[0]: pair[1] for pair in pairs}
+
+
+def test_the_panel_shows_stages_then_figures() -> None:
+    screen = terminal()
+    with TrainingPanel(screen) as panel:
+        panel.say("leduc: 90 betting nodes [until] 1 minute")
+        assert "starting" in str(panel_text(panel))
+        panel.stage("flop: features", 0.5)
+        panel.stage("flop: k-means", 0.25)
+        assert [row.split()[-1] for row in panel_text(panel).splitlines()[1:-1]] == ["│", "│"]
+        assert re.search(r"flop: features .*100%", panel_text(panel))
+        assert re.search(r"flop: k-means .*25%", panel_text(panel))
+        panel.look(LOOK)
+        panel.say("a checkpoint")
+        found = figures(panel)
+    assert found == {
+        "iterations": "12,345,678",
+        "iterations/s": "1,234,567",
+        "nodes/s": "23,456,789",
+        "average positive regret": "0.01235",
+        "exploitability, last measured": "17.25 mbb/g",
+        "time trained": "1:15",
+        "time left": "1:02:05",
+        "last checkpoint": "0:42 ago",
+    }
+    assert "leduc: 90 betting nodes [until] 1 minute" in shown(screen)  # brackets are text, not markup
+    assert "a checkpoint" in shown(screen)
+    assert "average positive regret" in shown(screen)
+
+
+def panel_text(panel: TrainingPanel) -> str:
+    with (screen := terminal()).capture() as captured:
+        screen.print(panel.render())
+    return captured.get()
+
+
+def test_time_goes_on_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("equipoise.live.time.monotonic", lambda: now)
+    panel = TrainingPanel(terminal())
+    panel.look(LOOK)
+    now += 25
+    found = figures(panel)
+    assert (found["time left"], found["last checkpoint"]) == ("1:01:40", "1:07 ago")
+    now += 10_000
+    assert figures(panel)["time left"] == "0:00"
+    panel.look(Look(1, 0.1, 1, 0.0, 0.0, 0.0, 0.0))
+    found = figures(panel)
+    assert (found["time left"], found["last checkpoint"]) == ("unknown", "none yet")
+    assert found["exploitability, last measured"] == "not yet"
+
+
+def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not sys.stderr.isatty()
+    with console.training() as show:
+        show.say("started")
+        show.look(LOOK)
+        show.look(LOOK)  # too soon for another line
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "started"
+    assert len(lines) == 2
+    assert lines[1].endswith("17.25 mbb/g  1:02:05 left")
+    assert "\x1b" not in "".join(lines)
+
+
+def test_durations() -> None:
+    assert [duration(seconds) for seconds in (0, 59.6, 3599, 3600)] == ["0:00", "1:00", "59:59", "1:00:00"]
