@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -85,6 +86,39 @@ def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     assert looks == sorted(set(looks))
     assert looks[-1] == iterations
     assert not list(killed.glob("**/.*"))
+
+
+@pytest.mark.slow
+def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Path) -> None:
+    """The real solver by the real command: `equipoise train leduc`, one thread, killed at random moments."""
+    iterations, rng, killed = 4_000_000, random.Random(11), tmp_path / "killed"
+
+    def command(out: Path) -> list[str]:
+        changed = ["solver.method=external", "solver.seed=3", "measure.method=none", "checkpoint.minutes=0.0005"]
+        sets = [word for change in changed for word in ("--set", change)]
+        stop = ["--iterations", str(iterations), "--threads", "1", "--resume", *sets]
+        return [sys.executable, "-m", "equipoise", "train", "leduc", "--out", str(out), *stop]
+
+    subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True, timeout=300)
+    resumed = []
+    for _ in range(10):
+        process = subprocess.Popen(command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert process.stderr
+        started = next((line for line in process.stderr if "thread" in line), "")
+        assert started
+        found = re.search(r"resumed at iteration ([0-9,]+)", started)
+        resumed += [int(found[1].replace(",", ""))] if found else []
+        time.sleep(rng.uniform(0, 0.25))
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL  # it had not come to its end
+    assert len(resumed) >= 5
+    assert resumed == sorted(resumed)
+    assert 0 < resumed[-1] < iterations
+    done = subprocess.run(command(killed), check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert tables(killed, iterations) == tables(tmp_path / "whole", iterations)
+    assert (killed / "strategy.u8").read_bytes()[-4096:] == (tmp_path / "whole" / "strategy.u8").read_bytes()[-4096:]
 
 
 def test_slices_do_not_matter(tmp_path: Path) -> None:
