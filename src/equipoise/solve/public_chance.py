@@ -91,7 +91,7 @@ class PublicChance:
         slots = int(tree.num_children.max()) * present
         self._scratch = Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, present)))
         self._workspace = make_workspace(self._program, [*holes[:-1], 0])
-        self._batches = [compile_batches(self._program, walker) for walker in range(PLAYERS)]
+        self._batches = [compile_batches(self._program, walker, self._offset) for walker in range(PLAYERS)]
         self._spaces = [
             [make_lane_space(batches, self._space.holes, present) for _ in range(threads)] for batches in self._batches
         ]

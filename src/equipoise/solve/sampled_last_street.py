@@ -85,13 +85,16 @@ class LaneSpace(NamedTuple):
     value_at: I64  # [lane]
 
 
-def compile_batches(program: BettingProgram, walker: int) -> Batches:
-    """The batches of one walker: entries of one shape, sixteen at a time."""
+def compile_batches(program: BettingProgram, walker: int, offset: I64) -> Batches:
+    """The batches of one walker: entries of one shape, sixteen at a time. IN: int64[place] the slots of decisions.
+
+    Entries go by their slots: those of a batch are then neighbours in the row of a bucket, in one page of it.
+    """
     arrays = program.arrays
     first = arrays.group_first[arrays.street_groups[program.tree.rules.rounds - 1]]
     deal_of = dict(zip(arrays.entries.tolist(), arrays.entry_deal.tolist(), strict=True))
     alike: dict[Any, list[list[int]]] = defaultdict(list)
-    for entry in arrays.entries[arrays.entries >= first].tolist():
+    for entry in sorted(arrays.entries[arrays.entries >= first].tolist(), key=offset.__getitem__):
         places: list[int] = []
         alike[shape_of(program, walker, entry, places)].append(places)
     steps: list[tuple[int, ...]] = []
