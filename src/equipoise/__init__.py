@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from equipoise.games.state import Deal as Deal
     from equipoise.measure.abstraction import abstraction_report as abstraction_report
     from equipoise.measure.agent import measure_agent as measure_agent
+    from equipoise.measure.aivat import Aivat as Aivat
     from equipoise.measure.best_response import Exploitability as Exploitability
     from equipoise.measure.best_response import exploitability as exploitability
     from equipoise.measure.lbr import LocalBestResponse as LocalBestResponse
@@ -105,6 +106,7 @@ _HOME = {
     "Deal": "games.state",
     "abstraction_report": "measure.abstraction",
     "measure_agent": "measure.agent",
+    "Aivat": "measure.aivat",
     "Exploitability": "measure.best_response",
     "exploitability": "measure.best_response",
     "LocalBestResponse": "measure.lbr",
