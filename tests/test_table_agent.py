@@ -16,7 +16,7 @@ from equipoise.agents.agent import Agent, FunctionAgent, View, replay
 from equipoise.agents.load import What, load_player, named_player
 from equipoise.agents.measured import NamedAgent
 from equipoise.agents.postprocess import PostProcess
-from equipoise.agents.table import TableAgent, read_one
+from equipoise.agents.table import TableAgent, fill_rows, read_one
 from equipoise.agents.translate import PlayTree, pseudo_harmonic, translation_number
 from equipoise.games.rules import GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
@@ -24,7 +24,7 @@ from equipoise.measure.stats import interval
 from equipoise.play.match import Match, dealt, match
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import build_tree
+from equipoise.tree.public_tree import MOST_ACTIONS, build_tree
 
 NOLIMIT = replace(
     load_game("leduc"), limit=False, raise_sizes=(), stacks=(24, 24), max_raises=(255, 255), name="small no-limit"
@@ -297,3 +297,11 @@ def test_two_games_do_not_meet() -> None:
         match(load_player("uniform", "leduc"), load_player("uniform", "kuhn"), hands=10)
     with pytest.raises(InputError, match="hands"):
         match(load_player("uniform", "leduc"), load_player("uniform", "leduc"), hands=1)
+
+
+def test_a_row_is_post_processed_alone() -> None:
+    """What the scratch holds beyond the row's actions does not matter."""
+    agent = load_player("uniform?post=purify", "leduc")
+    rows = np.zeros((MOST_ACTIONS, 1))
+    fill_rows(agent.table, 0, np.zeros(1, np.int32), np.full(MOST_ACTIONS, 7.0), np.full(MOST_ACTIONS, 7.0), rows)
+    assert rows.sum() == pytest.approx(1)

@@ -65,7 +65,7 @@ def read_row(table: Table, node: Int, bucket: Int, chances: F64, scratch: F64) -
     child = np.int64(tree.first_child[node])
     opposing = max(tree.chips[node, 0], tree.chips[node, 1])
     first = table.first[node] != 0
-    process_row(table.post, tree.action[child : child + count], opposing, first, chances, scratch)
+    process_row(table.post, tree.action[child : child + count], opposing, first, chances[:count], scratch[:count])
     return count
 
 

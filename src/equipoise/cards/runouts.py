@@ -18,11 +18,16 @@ import numpy as np
 from equipoise._arrays import Int
 from equipoise._jit import F64, I64, U8, U16, U32, kernel
 from equipoise.cards.deck import Deck
-from equipoise.cards.evaluate import RankTables, rank_cards_on_board, rank_pairs_on_board, showdown_order
-from equipoise.cards.matchups import Game, equity_table, needs_table
+from equipoise.cards.evaluate import (
+    RankTables,
+    rank_cards_on_board,
+    rank_pairs_on_board,
+    showdown_order,
+)
+from equipoise.cards.matchups import Game, equity_table
 from equipoise.cards.symmetry import hole_card_table
 
-MOST = 98  # completions of a board: all of a turn, two circles of a flop
+MOST = 50  # completions of a board: all of a turn, one circle of a flop
 
 
 def meeting_weights(deck: Deck, count: int, weights: F64) -> F64:
@@ -74,9 +79,7 @@ class Runouts:
 
 
 def first_edges(game: Game, weights: F64) -> F64:
-    """The same before any board, from the table of all pairs where there is one."""
-    if not needs_table(game):
-        return Runouts.of(game, ()).edges(weights)
+    """The same before any board, from the table of all pairs, for games that need one."""
     chances = equity_table(game) @ weights.astype(np.float32)
     return np.asarray(2.0 * chances - meeting_weights(game.deck, game.hole_cards, weights))
 
@@ -86,7 +89,10 @@ def sort_boards(
     boards: U8, hole_cards: Int, tables: RankTables, live: U8, spare: U16, digits: U32, ranks: U16, order: U16,
     counts: I64,
 ) -> None:  # fmt: skip
-    """IN: uint8[board, card]; scratch: uint8[deck], uint16[hole], uint32[256]; OUT: uint16[board, hole] twice, int64[board]."""
+    """IN: uint8[board, card]; scratch: uint8[deck], uint16[hole], uint32[256];
+
+    OUT: uint16[board, hole] twice, int64[board].
+    """
     for board in range(boards.shape[0]):
         if hole_cards == 2:
             rank_pairs_on_board(boards[board], tables, live, ranks[board])
@@ -97,9 +103,10 @@ def sort_boards(
 
 @kernel
 def add_edges(order: U16, ranks: U16, counts: I64, card1: U8, card2: U8, weights: F64, by_card: F64, sums: F64) -> None:
-    """IN: uint16[board, place], uint16[board, hole], int64[board], uint8[hole] twice (the same twice if holes are of one
+    """Add up edges over boards; `card2` is `card1` again where holes have one card.
 
-    card), float64[hole]; scratch: float64[card]; OUT: float64[hole].
+    IN: uint16[board, place], uint16[board, hole], int64[board], uint8[hole] twice, float64[hole];
+    scratch: float64[card]; OUT: float64[hole].
     """
     two = np.float64(card1[0] != card2[0])
     for board in range(order.shape[0]):

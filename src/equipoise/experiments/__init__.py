@@ -13,8 +13,7 @@ from typing import Any
 
 from equipoise._errors import InputError, shown
 
-_NAMES = ("cfr-br-figure-3", "tartanian7-flops", "tartanian7-table-2")
-_NAMES = ("cfr-br-figure-3", "pcs-variance", "tartanian7-flops", "time-to-20-mbb")
+_NAMES = ("cfr-br-figure-3", "pcs-variance", "tartanian7-flops", "tartanian7-table-2", "time-to-20-mbb")
 
 
 def experiment_names() -> dict[str, str]:
