@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
@@ -24,6 +24,7 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, U8
+from equipoise._workers import workers
 from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.abstraction.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
@@ -122,7 +123,8 @@ def local_best_response(
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
     tell = _stage(progress, "local best response")
-    played = np.array(list(_in_threads(responder, most, seed, threads, started, end, tell)))
+    responder.prepare()
+    played = np.array(list(_on_cores(responder, most, seed, threads, started, end, tell)))
     by_seat = [without_luck(seat[:, 0], seat[:, 1:]) for seat in (played[i::PLAYERS] for i in range(PLAYERS))]
     means, errors = [[float(f(values)) for values in by_seat] for f in (np.mean, standard_error)]
     return LocalBestResponse(
@@ -188,7 +190,7 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
     return sorted(totals)
 
 
-def _in_threads(
+def _on_cores(
     responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Progress
 ) -> Iterator[Played]:
     """What each hand won, in order.
@@ -197,25 +199,22 @@ def _in_threads(
     """
     waiting: deque[Future[list[Played]]] = deque()
     begun = done = 0
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            while True:
-                while len(waiting) < 2 * threads and (hands is None or begun < hands):
-                    if begun and end is not None and time.monotonic() >= end:
-                        hands = begun
-                        break
-                    count = CHUNK if hands is None else min(CHUNK, hands - begun)
-                    waiting.append(pool.submit(responder.play_chunk, seed, begun // CHUNK, count))
-                    begun += count
-                if not waiting:
-                    return
-                values = waiting.popleft().result()
-                done += len(values)
-                by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
-                tell(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
-                yield from values
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with workers(responder.play_chunk, threads) as play:
+        while True:
+            while len(waiting) < 2 * threads and (hands is None or begun < hands):
+                if begun and end is not None and time.monotonic() >= end:
+                    hands = begun
+                    break
+                count = CHUNK if hands is None else min(CHUNK, hands - begun)
+                waiting.append(play(seed, begun // CHUNK, count))
+                begun += count
+            if not waiting:
+                return
+            values = waiting.popleft().result()
+            done += len(values)
+            by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
+            tell(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            yield from values
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +238,10 @@ class Responder:
     def free(self, cards: Sequence[int]) -> F64:
         """[hole] 1 where it has none of the cards, else 0."""
         return np.asarray(~self.blocked_by[list(cards)].any(axis=0), np.float64)
+
+    def prepare(self) -> None:
+        """Compile and build what every worker needs: a hand in each seat, played and forgotten."""
+        self.play_chunk(0, 0, PLAYERS)
 
     def play_chunk(self, seed: int, chunk: int, hands: int) -> list[Played]:
         """Hands with random numbers of their own; seats alternate."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, I32, U8
+from equipoise._workers import workers
 from equipoise.agents.agent import Agent, View
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
-from equipoise.measure.aivat import Aivat
+from equipoise.measure.aivat import Aivat, compare
 from equipoise.measure.stats import interval
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.play.logs import LogWriter, log_names
@@ -32,6 +34,7 @@ from equipoise.tree.public_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 64
+PIECE = 16  # deals that a worker corrects at once
 
 
 @dataclass(frozen=True)
@@ -147,17 +150,19 @@ class Match:
             for future in ahead:
                 yield future.result()
 
-    def corrected(self, chunk: Chunk, threads: int = 0) -> F64:
-        """[deal, seat] the first agent's chips by AIVAT."""
-        sides = (self.one, self.two), (self.two, self.one)
-        correct = [Aivat(self.rules, agents) for agents in sides]
+    def corrected(self, values: F64, deals: U8, history: I32) -> F64:
+        """[deal, seat] the first agent's chips by AIVAT. IN: what a chunk has, or a part of it."""
+        chunk = Chunk(values, deals, history)
+        found = np.empty(values.shape)
+        for at, hand in zip(np.ndindex(*values.shape), chunk.hands(self.rules), strict=True):
+            value = self._aivat[hand.seat].value(hand.state, hand.deal)
+            found[at] = value if hand.seat == 0 else -value
+        return found
 
-        def value(hand: PlayedHand) -> float:
-            found = correct[hand.seat].value(hand.state, hand.deal)
-            return found if hand.seat == 0 else -found
-
-        with ThreadPoolExecutor(threads or all_cores()) as pool:
-            return np.array(list(pool.map(value, chunk.hands(self.rules)))).reshape(chunk.values.shape)
+    @cached_property
+    def _aivat(self) -> tuple[Aivat, Aivat]:
+        """By the first agent's seat."""
+        return Aivat(self.rules, (self.one, self.two)), Aivat(self.rules, (self.two, self.one))
 
     def _play_tables(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
         rules, one, two = self.rules, self.one, self.two
@@ -244,11 +249,11 @@ def match(
     start = time.perf_counter()
     values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
     with LogWriter(log, game.rules) if log is not None else nullcontext() as writer:
-        for chunk in game.play(deals, threads):
+        for chunk in game.play(deals, 1 if aivat else threads):
             here = slice(done, done + len(chunk.values))
             values[here] = chunk.values
             if aivat:
-                corrected[here] = game.corrected(chunk, threads)
+                corrected[here] = without_luck(game, chunk, threads or all_cores())
             if writer:
                 _write(writer, chunk, game, PLAYERS * done)
             done += len(chunk.values)
@@ -257,9 +262,11 @@ def match(
     unit = 1000 / game.rules.big_blind
     mean, half = interval(unit * observations(values, duplicate))
     by_player = unit * values.mean(axis=0)
+    seen = (observations(each, duplicate) for each in (values, corrected))
+    comparison = compare(game.rules, *seen) if aivat else None
     return MatchResult(
         (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
-        duplicate, time.perf_counter() - start, less_luck(values, corrected, duplicate, unit) if aivat else None, seed,
+        duplicate, time.perf_counter() - start, comparison.as_json() if comparison else None, seed,
     )  # fmt: skip
 
 
@@ -268,12 +275,13 @@ def observations(values: F64, duplicate: bool) -> F64:
     return values.mean(axis=1) if duplicate else values.ravel()
 
 
-def less_luck(values: F64, corrected: F64, duplicate: bool, unit: float) -> dict[str, Any]:
-    """The estimate by AIVAT, and how many times smaller its standard deviation is."""
-    plain, quiet = observations(values, duplicate), observations(corrected, duplicate)
-    mean, half = interval(unit * quiet)
-    noise = float(quiet.std(ddof=1))
-    return {"mbb_per_hand": mean, "ci95": half, "times_smaller": float(plain.std(ddof=1)) / noise if noise else None}
+def without_luck(game: Match, chunk: Chunk, count: int) -> F64:
+    """A chunk's chips by AIVAT, on several cores."""
+    game.corrected(chunk.values[:1], chunk.deals[:1], chunk.history[:1])  # compiles, on a first run
+    with workers(game.corrected, count) as correct:
+        parts = [slice(at, at + PIECE) for at in range(0, len(chunk.values), PIECE)]
+        futures = [correct(chunk.values[part], chunk.deals[part], chunk.history[part]) for part in parts]
+        return np.concatenate([future.result() for future in futures])
 
 
 def _write(log: LogWriter, chunk: Chunk, game: Match, number: int) -> None:
