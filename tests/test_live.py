@@ -51,7 +51,7 @@ def test_the_panel_shows_stages_then_figures() -> None:
         "iterations/s": "1,234,567",
         "nodes/s": "23,456,789",
         "average positive regret": "0.01235",
-        "exploitability, last measured": "17.25 mbb/g",
+        "last measured": "exploitability 17.25 mbb/g",
         "time trained": "1:15",
         "time left": "1:02:05",
         "last checkpoint": "0:42 ago",

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import equipoise
 from equipoise import InputError, load_game
 from equipoise._array_file import load_arrays
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.games.gamedef import write_gamedef
 from equipoise.solve import cost
-from equipoise.solve.looks import Look, regret_of
+from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.recipe import Recipe, load_recipe, read_recipe
 from equipoise.solve.run import train
 from equipoise.solve.run_folder import FORMAT, RunFolder
@@ -319,11 +320,11 @@ def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) ->
     seen: list[Look] = []
     asked: list[int] = []
 
-    def measure(profile: Any, buckets: Any) -> float:
+    def measure(profile: Any, buckets: Any) -> Measured:
         assert profile.chances.sum() == pytest.approx(profile.layout.infosets, rel=1e-4)
         assert buckets.buckets == profile.layout.buckets
         asked.append(1)
-        return 100.0 / len(asked)
+        return Measured(100.0 / len(asked))
 
     wanted = recipe("measure.method=exact", "measure.every=0.0001", "stop.exploitability=30")
     done = run(tmp_path / "run", 10**8, recipe=wanted, measure=measure, on_look=seen.append, pause=0.001)
@@ -336,6 +337,23 @@ def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) ->
     assert all(look.regret > 0 and look.visited == 1 and look.iterations_per_second > 0 for look in seen)
     with pytest.raises(InputError, match="measure"):
         run(tmp_path / "new", 10, recipe=wanted)
+
+
+def test_a_lower_bound_is_not_called_exploitability(tmp_path: Path) -> None:
+    wanted = load_recipe(
+        "leduc", ["measure={method='lbr',every=0.001,hands=100}", "stop={iterations=20000}", "solver.period=1000"]
+    )
+    done = equipoise.train(wanted, tmp_path / "run", threads=1)
+    assert done.look.exploitability_mbb is None
+    assert done.look.lbr_mbb is not None and done.look.lbr_ci95_mbb is not None and done.look.lbr_ci95_mbb > 0
+    assert "lower bound" in done.look.measured_text
+    looks = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert all(look["exploitability_mbb"] is None for look in looks) and looks[-1]["lbr_mbb"] == done.look.lbr_mbb
+    assert (tmp_path / "run" / "progress.png").is_file()
+    with pytest.raises(InputError, match=r"stop\.exploitability"):
+        load_recipe("leduc", ["measure.method=lbr", "stop.exploitability=5"])
+    with pytest.raises(InputError, match="hands"):
+        load_recipe("leduc", ["measure.hands=500"])
 
 
 def test_minutes_stop_a_run(tmp_path: Path) -> None:

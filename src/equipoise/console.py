@@ -383,8 +383,8 @@ class Training:
 
         text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
         text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
-        if look.exploitability_mbb is not None:
-            text += f"  {look.exploitability_mbb:.2f} mbb/g"
+        if look.measured_text:
+            text += f"  {look.measured_text}"
         if look.seconds_left is not None:
             text += f"  {duration(look.seconds_left)} left"
         self._show(text)
@@ -417,8 +417,8 @@ def print_run(run: Run) -> None:
     """How a training ended, and what to do with it."""
     look = run.look
     print(f"{look.iteration:,} iterations, {look.nodes:,} nodes in {look.seconds:.1f} s of training: {run.stopped}")
-    if look.exploitability_mbb is not None:
-        print(f"exploitability {look.exploitability_mbb:.2f} mbb/g")
+    if look.measured_text:
+        print(look.measured_text)
     print(f"saved in {run.folder}; go on with: equipoise train {run.folder} --out {run.folder} --resume")
     print(f"look into it with: equipoise strategy show {run.folder}")
 

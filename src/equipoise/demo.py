@@ -1,26 +1,40 @@
-"""`make demo`: what Equipoise can do today, shown on the real thing in under a minute; every number is computed."""
+"""`make demo`: the whole way on the real game, from cards to an agent at the table, every number computed on the spot.
+
+Buckets, a blueprint of no-limit hold'em, its lower bound by local best response, and matches against the named agents.
+What is finished is kept in the run's folder: interrupted and started again, it goes on.
+"""
 
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 import equipoise
-from equipoise.cards.deck import FULL_DECK
+from equipoise._errors import InputError
 from equipoise.cards.evaluate import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
+from equipoise.console import print_table, progress_bar, stage_bar, training
+from equipoise.console_match import win_rate_text
+from equipoise.measure.lbr import LocalBestResponse
+from equipoise.play.match import MatchResult
+from equipoise.solve.run_folder import RunFolder
 
 Result = TypeVar("Result")
 
-# To compare with: combinatorics textbooks, Bowling and others 2015, Jackson 2013.
+# To compare with: combinatorics textbooks, Bowling and others 2015, Southey and others 2005.
 FIVE_CARD_HANDS = (1302540, 1098240, 123552, 54912, 10200, 5108, 3744, 624, 40)
 LIMIT_INFOSETS = 319_365_922_522_608
-SLUMBOT_FLOP_SEQUENCES = 835
 LEDUC_VALUE = -0.0856064
+RECIPE = "nolimit-demo"
+FOLDER = Path("runs") / RECIPE
+OPPONENTS = ("always-call", "always-raise", "uniform", "always-fold")
+HANDS, LBR_HANDS = 400_000, 4_000
 
 RIVER = """
 board = "Qs Jh 2h 8d 5c"
@@ -33,12 +47,20 @@ betting = { bet = [0.5, 1.0, "all-in"], raise = [1.0, "all-in"] }
 
 def main() -> None:
     """Run the demo."""
-    print("Equipoise: heads-up hold'em agents, from the rules to the table.\n")
-    _rank_every_hand()
-    _exact_equity()
-    _game_sizes()
-    _solve()
-    print("Go on with:  .venv/bin/equipoise --help    (and docs/index.md)")
+    print("Equipoise: heads-up hold'em agents, from the rules to the table. About five minutes on two cores.\n")
+    try:
+        _cards()
+        _solve()
+        _blueprint()
+        bound = _bound()
+        _table(bound, _matches())
+    except KeyboardInterrupt:
+        print("\ninterrupted; `make demo` goes on from here")
+        sys.exit(130)
+    except InputError as error:
+        print(f"equipoise: {error}", file=sys.stderr)
+        sys.exit(2)
+    print(f"Play against it:  .venv/bin/equipoise play {FOLDER} --hint     All commands: .venv/bin/equipoise --help")
 
 
 def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
@@ -47,61 +69,90 @@ def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.perf_counter() - start
 
 
-def _rank_every_hand() -> None:
+def _cards() -> None:
     ranker = Ranker(cards=5)
     ranker.rank(range(5))  # tables and compiled code are built on the very first run, then cached
     hands = np.fromiter(itertools.chain(*itertools.combinations(range(52), 5)), np.uint8).reshape(-1, 5)
     ranks, seconds = _timed(lambda: ranker.ranks(hands))
-    print(f"1. All {len(hands):,} five-card hands, ranked in {1000 * seconds:.0f} ms")
     names = [ranker.class_name(rank) for rank in range(int(ranks.max()) + 1)]
     found = np.bincount([STANDARD_CLASSES.index(name) for name in names], np.bincount(ranks), len(STANDARD_CLASSES))
-    for name, count, known in reversed(list(zip(STANDARD_CLASSES, found.astype(int), FIVE_CARD_HANDS, strict=True))):
-        print(f"     {name:<16} {count:>9,}   {_verdict(count == known)}")
-    print()
-
-
-def _exact_equity() -> None:
-    print("2. Exact equity, every board enumerated")
-    for first, second, board in (("AhKh", "QdQc", ""), ("AhKh", "QQ+,AKs", "2c 7d Jh"), ("any", "QQ+,AK", "")):
-        result, seconds = _timed(lambda a=first, b=second, c=board: equipoise.equity(a, b, c))  # type: ignore[misc]
-        place = FULL_DECK.text(FULL_DECK.read_cards(board)) or "before the flop"
-        mine, theirs = result.equity
-        print(f"     {first:>5} {mine:7.2%}  -  {theirs:6.2%} {second:<8} {place}  ({seconds:.2f} s)")
-    print()
-
-
-def _game_sizes() -> None:
-    print("3. The games")
-    for name in equipoise.preset_names():
-        report, seconds = _timed(lambda name=name: equipoise.game_report(name))  # type: ignore[misc]
-        decisions = sum(street.decisions for street in report.streets)
-        menu = f" (menu {report.menu})" if report.menu else ""
-        infosets = f"{report.raw_infosets:,} information sets"
-        print(f"     {name + menu:<31} {decisions:>7,} betting decisions  {infosets:>44}  ({seconds:.2f} s)")
-        if name == "holdem.limit":
-            print(f"{'':>92}{_verdict(report.raw_infosets == LIMIT_INFOSETS)}")
-    report, seconds = _timed(lambda: equipoise.game_report("holdem.nolimit", "slumbot-nl", (169, 3904, 3602, 2173)))
-    to_flop = report.streets[0].deals + report.streets[0].showdowns
-    print(f"     Slumbot NL's betting: {report.nodes:,} sequences, {to_flop} of them to the flop  ({seconds:.2f} s)")
-    print(f"{'':>92}{_verdict(to_flop == SLUMBOT_FLOP_SEQUENCES)}\n")
+    right = _verdict(found.astype(int).tolist() == list(FIVE_CARD_HANDS))
+    print(f"1. Cards: all {len(hands):,} five-card hands ranked in {1000 * seconds:.0f} ms, classes {right}")
+    result, seconds = _timed(lambda: equipoise.equity("any", "QQ+,AK"))
+    print(f"   a random hand against QQ+,AK, every board: {result.equity[0]:.4%} in {seconds:.2f} s")
+    report = equipoise.game_report("holdem.limit")
+    verdict = _verdict(report.raw_infosets == LIMIT_INFOSETS)
+    print(f"   limit hold'em has {report.raw_infosets:,} information sets, {verdict}\n")
 
 
 def _solve() -> None:
-    print("4. Solved by vector CFR, measured by exact best responses (the first run compiles for some seconds)")
+    print("2. Solved by vector CFR, measured by exact best responses (a first run compiles for some seconds)")
     leduc = equipoise.solve("leduc", target=0.01, threads=1)
     value = leduc.value(0)
-    print(
-        f"     Leduc: value {value:.6f}, exploitability {10 * leduc.percent:.3f} mbb/g, {leduc.seconds:.2f} s",
-        end="   ",
-    )
-    print(_verdict(abs(value - LEDUC_VALUE) < 1e-5))
+    exploitability, verdict = 10 * leduc.percent, _verdict(abs(value - LEDUC_VALUE) < 1e-5)
+    print(f"   Leduc: value {value:.6f}, {verdict}; exploitability {exploitability:.3f} mbb/g, {leduc.seconds:.2f} s")
     river = equipoise.solve(equipoise.read_spot(RIVER), target=0.1, threads=1)
     mix = "  ".join(f"{a} {p:.1%}" for a, p in zip(river.strategy().actions, river.strategy().frequency, strict=True))
-    print(f"     Qs Jh 2h 8d 5c, all hands: {mix}   to {river.percent:.2f}% of the pot in {river.seconds:.2f} s\n")
+    print(f"   Qs Jh 2h 8d 5c, all hands: {mix}   to {river.percent:.2f}% of the pot in {river.seconds:.2f} s\n")
+
+
+def _blueprint() -> None:
+    print(f"3. A blueprint of no-limit hold'em, 200 big blinds deep, by the recipe {RECIPE}, in {FOLDER}")
+    recipe = equipoise.load_recipe(RECIPE)
+    looks = RunFolder(FOLDER).read_metrics() if FOLDER.is_dir() else []
+    trained = looks[-1]["seconds"] if looks else 0.0
+    if trained < 60 * (recipe.stop.minutes or 0) or not (FOLDER / "strategy.float32").is_file():
+        resume = (FOLDER / "recipe.toml").is_file()
+        with training() as show:
+            run = equipoise.train(recipe, FOLDER, resume=resume, on_look=show.look, on_stage=show.stage, say=show.say)
+        if run.stopped == "interrupted":
+            raise KeyboardInterrupt
+        looks = RunFolder(FOLDER).read_metrics()
+    else:
+        print("   trained before; remove the folder to train again")
+    measured = [look for look in looks if look.get("lbr_mbb") is not None]
+    print("   seconds   iterations   average positive regret   LBR lower bound, mbb/hand")
+    for look in measured:
+        bound = f"{look['lbr_mbb']:,.0f} ± {look['lbr_ci95_mbb']:,.0f}"
+        print(f"   {look['seconds']:7.0f} {look['iteration']:12,} {look['regret']:25.5f}   {bound:>25}")
+    print(f"   drawn in {FOLDER / 'progress.png'}\n")
+
+
+def _bound() -> LocalBestResponse:
+    agent = equipoise.load_player(str(FOLDER))
+    with stage_bar() as progress:
+        return equipoise.local_best_response(agent, hands=LBR_HANDS, progress=progress)
+
+
+def _matches() -> list[MatchResult]:
+    agent = equipoise.load_player(str(FOLDER))
+    found = []
+    for name in OPPONENTS:
+        with progress_bar(f"against {name}") as progress:
+            opponent = equipoise.load_player(name, agent.rules)
+            found.append(equipoise.match(agent, opponent, hands=HANDS, progress=progress))
+    return found
+
+
+def _table(bound: LocalBestResponse, matches: list[MatchResult]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title="4. What it is worth, mbb/hand ± 95%", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for column in ("", "mbb/hand", "hands"):
+        table.add_column(column, justify="right" if column else "left")
+    for result in matches:
+        rate = win_rate_text(result.mbb_per_hand, result.ci95)
+        table.add_row(f"wins from {result.names[1]}, duplicate", rate, f"{result.hands:,}")
+    row = f"{bound.lbr:,.1f} ± {bound.ci95:,.1f}"
+    table.add_row("loses to local best response: a lower bound on its exploitability", row, f"{bound.hands:,}")
+    print_table(table)
 
 
 def _verdict(right: bool) -> str:
-    return "as published" if right else "DIFFERS FROM WHAT IS PUBLISHED"
+    return "as published" if right else "DIFFERENT FROM WHAT IS PUBLISHED"
 
 
 if __name__ == "__main__":

@@ -82,13 +82,12 @@ class TrainingPanel:
         table.add_column()
         table.add_column(justify="right")
         since = time.monotonic() - self.seen
-        measured = look.exploitability_mbb
         rows = [
             ("iterations", f"{look.iteration:,}"),
             ("iterations/s", f"{look.iterations_per_second:,.0f}"),
             ("nodes/s", f"{look.nodes_per_second:,.0f}"),
             ("average positive regret", f"{look.regret:.4g}"),
-            ("exploitability, last measured", "not yet" if measured is None else f"{measured:.2f} mbb/g"),
+            ("last measured", look.measured_text or "nothing yet"),
             ("time trained", duration(look.seconds)),
             ("time left", "unknown" if look.seconds_left is None else duration(max(0.0, look.seconds_left - since))),
             ("last checkpoint", _age(look.checkpoint_age, since)),

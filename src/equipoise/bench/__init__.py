@@ -7,7 +7,7 @@ from importlib import import_module
 from equipoise._errors import InputError, shown
 from equipoise.bench.measure import Benchmark
 
-_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers")
+_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "play")
 
 
 def group_names() -> tuple[str, ...]:

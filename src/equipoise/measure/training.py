@@ -11,15 +11,19 @@ from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.measured import NamedAgent
+from equipoise.agents.table import TableAgent
 from equipoise.measure.best_response import Measurement, exploitability
+from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
 from equipoise.solve import run as runs
 from equipoise.solve.engine import all_cores
+from equipoise.solve.looks import Measured
 from equipoise.solve.recipe import Recipe, load_recipe
 from equipoise.solve.run_folder import RunFolder
 from equipoise.strategy.profile import Profile
 from equipoise.tree.public_tree import build_tree
 
+HANDS = 1000  # of a lower bound
 PROGRESS = "progress"  # the stem of a run's picture and its numbers
 
 
@@ -58,6 +62,8 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
     """What measures a run of a recipe; refused where it would take longer than the run."""
     if recipe.measure.method == "none":
         return None
+    if recipe.measure.method == "lbr":
+        return _bound(recipe.measure.hands or HANDS, threads)
     rules, menu = recipe.rules, recipe.menu
     try:
         large = Measurement(rules, NamedAgent("uniform"), build_tree(rules, menu), threads or all_cores()).is_large
@@ -66,12 +72,23 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
     if large and rules.rounds > 1:
         raise InputError(
             f"measure.method: an exact measurement of {rules.name} takes longer than a run can wait",
-            remedy='set measure.method = "none" and use equipoise measure afterwards',
+            remedy='set measure.method = "lbr", or "none" and use equipoise measure afterwards',
         )
 
-    def measure(profile: Profile, buckets: BucketMap) -> float:
+    def measure(profile: Profile, buckets: BucketMap) -> Measured:
         agent = profile_agent("average", profile, buckets)
-        return exploitability(rules, agent, menu=menu, threads=threads).exploitability
+        return Measured(exploitability(rules, agent, menu=menu, threads=threads).exploitability)
+
+    return measure
+
+
+def _bound(hands: int, threads: int) -> runs.Measure:
+    """Local best response against the average; every time with the same cards, so that changes are the strategy's."""
+
+    def measure(profile: Profile, buckets: BucketMap) -> Measured:
+        agent = TableAgent("average", profile.layout, profile.chances, buckets)
+        found = local_best_response(agent, hands=hands, threads=threads)
+        return Measured(lbr_mbb=found.lbr, lbr_ci95_mbb=found.ci95)
 
     return measure
 
@@ -90,12 +107,18 @@ def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
     axes.plot([row["seconds"] for row in drawn], [row["regret"] for row in drawn], color="tab:gray")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("average positive regret", color="tab:gray")
-    measured = [row for row in rows if row.get("exploitability_mbb")]
     if drawn:
         axes.set_yscale("log")
-    if measured:
+    exact = [row for row in rows if row.get("exploitability_mbb")]
+    bounds = [row for row in rows if row.get("lbr_mbb") is not None]
+    if exact:
         right = axes.twinx()
-        seconds, values = ([row[key] for row in measured] for key in ("seconds", "exploitability_mbb"))
+        seconds, values = ([row[key] for row in exact] for key in ("seconds", "exploitability_mbb"))
         right.plot(seconds, values, "o-", color="tab:blue")
         right.set_yscale("log")
         right.set_ylabel("exploitability, mbb/g", color="tab:blue")
+    elif bounds:
+        right = axes.twinx()
+        seconds, values, widths = ([row[key] for row in bounds] for key in ("seconds", "lbr_mbb", "lbr_ci95_mbb"))
+        right.errorbar(seconds, values, widths, fmt="o-", color="tab:red", capsize=3)
+        right.set_ylabel("LBR, a lower bound on exploitability, mbb/hand, ± 95%", color="tab:red")

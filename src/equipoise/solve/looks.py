@@ -7,11 +7,19 @@ an average decision could have gained a visit, in the units of the solver's tabl
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from equipoise._jit import F32, kernel
 from equipoise.solve.solver import Solver
 from equipoise.strategy.tables import Blocks
+
+
+class Measured(NamedTuple):
+    """What a measurement in a run found, in mbb/g: exploitability, or a lower bound on it and half its 95% interval."""
+
+    exploitability_mbb: float | None = None
+    lbr_mbb: float | None = None
+    lbr_ci95_mbb: float | None = None
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,22 @@ class Look:
     exploitability_mbb: float | None = None
     seconds_left: float | None = None  # until minutes or iterations end the run
     checkpoint_age: float | None = None  # seconds since this process wrote or took up a checkpoint
+    lbr_mbb: float | None = None
+    lbr_ci95_mbb: float | None = None
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured last."""
+        return Measured(self.exploitability_mbb, self.lbr_mbb, self.lbr_ci95_mbb)
+
+    @property
+    def measured_text(self) -> str:
+        """The same in words; nothing if nothing was."""
+        if self.exploitability_mbb is not None:
+            return f"exploitability {self.exploitability_mbb:.2f} mbb/g"
+        if self.lbr_mbb is not None:
+            return f"LBR lower bound {self.lbr_mbb:.0f} ± {self.lbr_ci95_mbb:.0f} mbb/hand"
+        return ""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for a line of metrics."""

@@ -98,10 +98,20 @@ class CheckpointRecipe(_Checked):
 
 
 class MeasureRecipe(_Checked):
-    """Exploitability in the run: how, and every so many minutes."""
+    """Measurements in the run: exploitability (exact) or a lower bound on it (lbr, of so many hands), every so many
 
-    method: Literal["none", "exact"] = "none"
+    minutes of training.
+    """
+
+    method: Literal["none", "exact", "lbr"] = "none"
     every: float = Field(default=1.0, gt=0)
+    hands: int | None = Field(default=None, ge=100)
+
+    @model_validator(mode="after")
+    def _whole(self) -> MeasureRecipe:
+        if self.hands is not None and self.method != "lbr":
+            raise ValueError(f"hands are not for method {self.method}: leave them out")
+        return self
 
 
 class _Sections(_Checked):
@@ -112,7 +122,7 @@ class _Sections(_Checked):
 
     @model_validator(mode="after")
     def _whole(self) -> _Sections:
-        if self.stop.exploitability is not None and self.measure.method == "none":
+        if self.stop.exploitability is not None and self.measure.method != "exact":
             raise ValueError('stop.exploitability without a measure: set measure.method = "exact"')
         return self
 

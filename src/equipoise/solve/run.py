@@ -22,7 +22,7 @@ from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.solve.cost import Cost, cost_of
 from equipoise.solve.engine import all_cores
-from equipoise.solve.looks import Look, regret_of
+from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.methods import make_solver
 from equipoise.solve.recipe import Recipe, StopRecipe, load_recipe
 from equipoise.solve.run_folder import Checkpoint, RunFolder, Say
@@ -36,7 +36,7 @@ SLICE = 1.0  # seconds
 LOOK_SHARE = 0.05  # of the time that may go into looking at regrets
 
 OnLook = Callable[[Look], None]
-Measure = Callable[[Profile, BucketMap], float]  # exploitability in mbb/g
+Measure = Callable[[Profile, BucketMap], Measured]
 Make = Callable[[Recipe, PublicTree, BucketMap, int], Solver]
 
 
@@ -84,7 +84,7 @@ def train(
 
     `minutes` and `iterations` are totals of the run, and take the place of the recipe's; `threads` of 0 are all cores.
     `on_look` is called about every second, `on_stage` while buckets are made, `say` with lines worth reading. `measure`
-    gives exploitability, as often as the recipe wants it.
+    gives exploitability or a lower bound on it, as often as the recipe wants it.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
@@ -203,10 +203,10 @@ class _Training:
             checkpoint.restore(self.solver)
             self.seconds, self.saved = checkpoint.seconds, checkpoint.iteration
         self.folder.cut_metrics(self.solver.iteration)
-        known = [look["exploitability_mbb"] for look in self.folder.read_metrics() if look.get("exploitability_mbb")]
+        known = [found for look in self.folder.read_metrics() if any(found := _measured(look))]
         self.last = Look(
             self.solver.iteration, self.seconds, self.solver.nodes, 0, 0, *regret_of(self.solver, self.blocks),
-            exploitability_mbb=known[-1] if known else None,
+            **(known[-1] if known else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
         where = f"resumed at iteration {checkpoint.iteration:,}" if checkpoint else "started"
@@ -261,17 +261,17 @@ class _Training:
         since = self.seconds - before.seconds
         rates = [(now - then) / since if since > 0 else 0.0 for now, then in
                  ((solver.iteration, before.iteration), (solver.nodes, before.nodes))]  # fmt: skip
-        found = None
+        found = Measured()
         if measure and self.measure:
             chances = probabilities(solver.layout, solver.average)
-            found = float(self.measure(Profile(solver.layout, chances), self.buckets))
+            found = self.measure(Profile(solver.layout, chances), self.buckets)
             self.measured_at = self.seconds
         numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
         age = None if self.saved is None else time.monotonic() - self.saved_at
-        look = Look(*numbers, found, self._left(rates[0]), age)
+        look = Look(*numbers, seconds_left=self._left(rates[0]), checkpoint_age=age, **found._asdict())
         self.folder.add_metrics(look.as_json())
-        known = before.exploitability_mbb if found is None else found
-        self.last = Look(**{**look.as_json(), "exploitability_mbb": known})
+        known = found if any(value is not None for value in found) else before.measured
+        self.last = Look(**{**look.as_json(), **known._asdict()})
         if self.on_look:
             self.on_look(self.last)
 
@@ -300,3 +300,8 @@ class _Training:
         for kind in KINDS:
             save_strategy(self.folder.path / f"strategy.{kind}", self.plan, chances, kind, about)
         self.tell(f"stopped at iteration {self.solver.iteration:,}: {stopped}")
+
+
+def _measured(look: dict[str, Any]) -> Measured:
+    """What a line of metrics says of it."""
+    return Measured(*(look.get(key) for key in Measured._fields))
