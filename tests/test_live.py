@@ -80,7 +80,7 @@ def test_time_goes_on_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     panel.look(Look(1, 0.1, 1, 0.0, 0.0, 0.0, 0.0))
     found = figures(panel)
     assert (found["time left"], found["last checkpoint"]) == ("unknown", "none yet")
-    assert found["exploitability, last measured"] == "not yet"
+    assert found["last measured"] == "nothing yet"
 
 
 def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
