@@ -423,7 +423,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
     environment = {key: value for key, value in os.environ.items() if key != "EQUIPOISE_CACHE"}
     command = [sys.executable, "-m", "equipoise", "abstraction", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
 
 
 @pytest.fixture
