@@ -124,6 +124,7 @@ def test_no_illegal_action_against_any_bets(translation: str) -> None:
                     state = state.apply(agent.act(View(state, seat, deal.holes[seat], board), rng))
                 else:
                     state = state.apply(random_action(state, rng))
+            assert state.is_over and sum(state.payoffs(deal)) == 0
 
 
 def random_action(state: BettingState, rng: np.random.Generator) -> int:
@@ -213,6 +214,14 @@ def test_ranges_are_products_of_what_was_played() -> None:
             expected *= chances
         state = state.apply(action)
     assert one.range(View(state, 0, (), ())) == pytest.approx(expected)
+
+
+def test_a_function_answers_wherever_it_is_asked() -> None:
+    agent = FunctionAgent("caller", load_game("leduc"), lambda _: {CALL: 1.0})
+    state = BettingState.start(agent.rules).apply(3).apply(5)  # player 0 has bet, which the function never does
+    assert agent.probabilities(View(state, 0, (1,), ())) == {CALL: 1.0}
+    assert agent.act(View(state, 0, (1,), ()), np.random.default_rng(1)) == CALL
+    assert not agent.range(View(state, 0, (1,), ())).any()
 
 
 def test_hints_for_hands_that_the_agent_would_not_hold() -> None:

@@ -8,6 +8,7 @@ far. A track is the same agent seen by somebody who does not know its cards: its
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -85,13 +86,14 @@ class Agent(Protocol):
         """A track from the start of a hand, of all holes or of one (its arrays then have one entry)."""
 
 
-class Tracked:
+class Tracked(ABC):
     """What follows from tracks: the answers to all other questions."""
 
     rules: GameRules
 
+    @abstractmethod
     def follow(self, player: int, hole: int | None = None) -> Track:
-        raise NotImplementedError
+        """A track from the start of a hand."""
 
     def act(self, view: View, rng: np.random.Generator) -> int:
         """Draw from the probabilities."""
@@ -169,7 +171,7 @@ class FunctionTrack:
     def _answers(self) -> tuple[tuple[int, ...], F64]:
         found: dict[int, F64] = {}
         for at, cards in enumerate(self.holes.tolist()):
-            if self.reach[at] > 0:
+            if self.reach[at] > 0 or len(self.holes) == 1:  # one hole is asked about wherever it is
                 for action, chance in self.agent.ask(View(self.state, self.player, tuple(cards), self.board)).items():
                     found.setdefault(action, np.zeros(len(self.holes)))[at] = chance
         actions = tuple(sorted(found))  # fold, call, raises ascending

@@ -26,10 +26,11 @@ ABOUT = "post-processors of a small no-limit blueprint against three other agent
 GAME = "holdem.nolimit"
 RECIPE = "nolimit-demo"
 STREETS = ("flop", "turn", "river")
+UNMEASURED = "measure={method='none'}"
 RUNS: dict[str, tuple[str, ...]] = {  # what each blueprint has other than the recipe
-    "hero": (),
-    "half-pot": ("betting=standard", "solver.seed=2"),
-    "coarse": ("solver.seed=3", *(f"cards.{street}.buckets=20" for street in STREETS)),
+    "hero": (UNMEASURED,),
+    "half-pot": (UNMEASURED, "betting=standard", "solver.seed=2"),
+    "coarse": (UNMEASURED, "solver.seed=3", *(f"cards.{street}.buckets=20" for street in STREETS)),
 }
 OPPONENTS = ("half-pot", "coarse")  # O1 and O2
 WEAK = "always-call"

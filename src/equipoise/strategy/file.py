@@ -177,6 +177,14 @@ def load_strategy(path_or_run: str | Path, *, check: bool = True) -> StrategyFil
     return StrategyFile(plan, stored, path, header.get("about", {}))
 
 
+def size_of_strategy(path_or_run: str | Path) -> int:
+    """Bytes of the file that `load_strategy` opens; 0 if there is none."""
+    try:
+        return _find(Path(path_or_run)).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
 def _find(path: Path) -> Path:
     try:
         if not path.is_dir():
