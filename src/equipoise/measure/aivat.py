@@ -3,11 +3,11 @@ Bowling 2018, "AIVAT: A New Variance Reduction Technique for Agent Evaluation in
 
 Any guess u of what a situation is worth gives an unbiased estimate: to the chips, add E[u] - u for every event whose
 probabilities are known. u is averaged over the holes that a known player could have, weighed by its reach; a stranger
-has the hole it had, so where both are known no hole matters. Two things are done differently:
-- Guesses are made where a round begins, and are fair under dealing: u before the deal is the mean of u after. Then
-  deals need no correction.
-- Within a round u is what the guesses for its ends come to when both play on as they are known, or, a stranger, as a
-  model of it would. So a round adds E[u at its end] - u at its start, and a stranger's action what it changes.
+has the hole it had, so where both are known no hole matters. Two things are done differently.
+Guesses are made where a round begins, and are fair under dealing: u before the deal is the mean of u after. Then
+deals need no correction. Within a round u is what the guesses for its ends come to when both play on as they are known,
+or, a stranger, as a model of it would. So a round adds E[u at its end] - u at its start, and a stranger's action what
+it changes.
 """
 
 from __future__ import annotations
