@@ -80,6 +80,18 @@ def test_side_by_side_equals_row_by_row(rules: GameRules, agent: str, monkeypatc
         assert fast.by_street[street] == pytest.approx(values, rel=1e-9, abs=1e-9)
 
 
+def test_probabilities_that_do_not_sum_to_one_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the walk by rows does; a bucket without any plays all actions alike."""
+    agent = random_agent(LIMIT, None, 2)
+    profile = agent.by_bucket.profile
+    for node in np.flatnonzero(profile.layout.tree.kind == DECISION).tolist():
+        profile.at(node)[0] = 0
+        profile.at(node)[1] *= 4
+    fast = exploitability(LIMIT, agent, threads=1)
+    monkeypatch.setattr(best_response, "compile_last_street", lambda *_: None)
+    assert fast.player_values == pytest.approx(exploitability(LIMIT, agent, threads=1).player_values, rel=1e-10)
+
+
 def test_the_buckets_matter() -> None:
     """A profile read by the wrong bucket is another strategy."""
     agent = random_agent(LIMIT, None, 1)

@@ -54,14 +54,15 @@ class ByBucket:
     profile: Profile
     cells: Callable[[PublicCards], U32]  # [place] as the arrays of the boards are
 
-    def expand(self, engine: Engine, board: int, cells: U32, tables: Tables) -> None:
-        """Write the probabilities of a board's holes into its blocks of the tables."""
+    def expand(self, engine: Engine, board: int, cells: U32, tables: Tables, but: int = -1) -> None:
+        """Write the probabilities of a board's holes into its blocks of the tables, of all players but one."""
         profile, program, boards = self.profile, engine.program.arrays, engine.cards.arrays
         street = int(boards.street[board])
         first, end = (int(program.group_first[program.street_groups[s]]) for s in (street, street + 1))
         nodes = program.node[first:end]
         expand_rows(
             first,
+            but,
             profile.layout.offset[nodes],
             profile.layout.stride[nodes],
             profile.chances,
@@ -99,6 +100,7 @@ class ProfileAgent:
 @kernel
 def expand_rows(
     start: Int,
+    but: Int,
     offset: I64,
     stride: I64,
     chances: F32,
@@ -113,7 +115,7 @@ def expand_rows(
 ) -> None:
     """Probabilities by node, bucket and action as rows [action, hole]. IN: by place, by hole, by player; OUT: rows."""
     for i in range(offset.size):
-        if offset[i] < 0:
+        if offset[i] < 0 or player[start + i] == but:
             continue
         who, count = player[start + i], np.int64(num_children[start + i])
         size, holes = np.int64(counts[who]), first[who]

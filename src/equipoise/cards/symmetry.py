@@ -28,9 +28,10 @@ def hole_card_table(deck: Deck, count: int) -> U8:
     return np.array([hole_cards(hole, count) for hole in range(deck.holes(count))], np.uint8)
 
 
-def renamed_cards(deck: Deck, renaming: Renaming) -> list[int]:
+@cache
+def renamed_cards(deck: Deck, renaming: Renaming) -> tuple[int, ...]:
     """[card] the card it becomes."""
-    return [deck.card(deck.rank(card), renaming[deck.suit(card)]) for card in range(deck.size)]
+    return tuple(deck.card(deck.rank(card), renaming[deck.suit(card)]) for card in range(deck.size))
 
 
 @cache

@@ -17,13 +17,13 @@ import numpy as np
 from equipoise._arrays import Int
 from equipoise._jit import F32, I32, U16, U32, kernel
 from equipoise.agents.measured import ByBucket, Strategy
+from equipoise.solve.alike import answer_boards_alike
 from equipoise.solve.engine import Engine, look
 from equipoise.solve.last_street import LastStreet
 from equipoise.solve.plan import BEST, Plan, Tables, Workspace, padded
 from equipoise.solve.side_by_side import (
     Space,
     answer_boards,
-    answer_boards_alike,
     make_space,
     pack_reach,
     unpack_values,
@@ -80,7 +80,7 @@ class StreetWalk:
     def _enter(self, board: int) -> None:
         """Down a board's street, before the boards below it."""
         if self._by_bucket:
-            self._by_bucket.expand(self.engine, board, self.cells, self.tables)
+            self._by_bucket.expand(self.engine, board, self.cells, self.tables, but=self.walker)
         enter(board, self.plan, self.work)
 
     @property
@@ -212,6 +212,14 @@ def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32)
 @kernel
 def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
     """Parts of a decision: of the best action if it is mine, else of all. IN: float[action, hole]; IN OUT: parts."""
+    if not mine:
+        for part in range(parts.shape[0]):
+            for h in range(size):
+                parts[part, row, h] = parts[part, below, h]
+            for action in range(1, values.shape[0]):
+                for h in range(size):
+                    parts[part, row, h] += parts[part, below + action, h]
+        return
     for h in range(size):
         most = values[0, h]
         for action in range(1, values.shape[0]):
@@ -220,12 +228,7 @@ def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32)
         while values[best, h] < most - TIE * abs(most):
             best += 1
         for part in range(parts.shape[0]):
-            if mine:
-                parts[part, row, h] = parts[part, below + best, h]
-            else:
-                parts[part, row, h] = parts[part, below, h]
-                for action in range(1, values.shape[0]):
-                    parts[part, row, h] += parts[part, below + action, h]
+            parts[part, row, h] = parts[part, below + best, h]
 
 
 @kernel

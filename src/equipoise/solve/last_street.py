@@ -2,8 +2,9 @@
 
 Betting entries of the last street that offer the same actions (in limit hold'em all 567) differ in chips and strategy
 only. They are walked side by side, a lane each, depth first, so that a few rows of [hole, lane] stay in the cache.
-Where a decision ends the hand by a fold and by a call, both are worked out in one pass over the holes. The steps of a
-decision: its subtrees, each joined to the one before; then its ends, joined to those.
+Where a decision ends the hand by a fold and by a call, both are worked out in one pass over the holes. The steps of my
+decision: its ends, then its subtrees, each joined to those. Of the opponent's: its subtrees, then its ends: what it
+folds is what it came with less what it called with and what it handed on, so those are known by then.
 
 The opponent plays by bucket: `chance` holds its probabilities as [batch, decision, bucket, action, lane].
 """
@@ -23,7 +24,7 @@ from equipoise._simd import LANES
 from equipoise.solve.program import BettingProgram
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN
 
-PASS, THEIR_END, MY_END, SUM, MOST = range(5)  # codes of steps
+PASS, THEIR_END, MY_END, SUM, MOST, COUNT = range(6)  # codes of steps; COUNT: the reach by card, where no end needs it
 SET = 0  # a first value; else it is joined to what is there: summed at their decision, the larger at mine
 NOTHING = -1
 
@@ -34,7 +35,9 @@ class Steps(NamedTuple):
     code: I32  # [step]
     reach: I32  # [step] the row read
     row: I32  # [step] the row written: of reach by PASS, else of values
-    join: I32  # [step] whether there is a value already
+    join: I32  # [step] whether the decision has a subtree already
+    most: I32  # [step] MY_END: whether THEIR_END finishes it; THEIR_END: whether it is joined to mine, a row up
+    opened: I32  # [step] THEIR_END: which step, counted from the batch's first, it finishes; or NOTHING
     chance: I32  # [step] where the decision's probabilities start, in actions, within a batch of one bucket
     actions: I32  # [step] how many actions the decision has
     fold: I32  # [step] which action is the fold (PASS: which action is passed); NOTHING if none
@@ -90,7 +93,7 @@ class LastStreetProgram:
             for offset in self.shapes[number].decisions:
                 tables = [chances(places[offset]) for places in lanes]
                 block = np.zeros((*tables[0].shape, LANES), precision)
-                block[:, :, : len(tables)] = np.stack(tables, axis=2)
+                block[:, :, : len(tables)] = np.stack([_summing_to_one(table, precision) for table in tables], axis=2)
                 parts.append(block.ravel())
         return self._arrays(None, _aligned(np.concatenate(parts), precision), buckets)
 
@@ -175,41 +178,72 @@ def _compile_shape(program: BettingProgram, walker: int, places: list[int]) -> _
     offset = {place: i for i, place in enumerate(places)}
     arrays = program.arrays
 
-    def add(code: int, reach: int, row: int, join: int = SET, chance: int = 0, more: tuple[int, ...] = ()) -> None:
-        actions, fold, call = more or (0, NOTHING, NOTHING)
-        shape.steps.append((code, reach, row, join, chance, actions, fold, call))
+    def add(code: int, reach: int, row: int, *more: int) -> None:
+        join, most, opened, chance, actions, fold, call = more or (SET, SET, NOTHING, 0, 0, NOTHING, NOTHING)
+        shape.steps.append((code, reach, row, join, most, opened, chance, actions, fold, call))
         shape.ends.append((NOTHING, NOTHING))
 
-    def visit(place: int, reach: int, row: int) -> None:
-        first, count = int(arrays.first_child[place]), int(arrays.num_children[place])
-        mine, chance = arrays.player[place] == walker, shape.actions
-        if not mine:
-            shape.decisions.append(offset[place])
-            shape.actions += count
-        joined, fold, call = SET, NOTHING, NOTHING
-        for action in range(count):
-            child = first + action
-            if arrays.kind[child] == FOLDED:
-                fold = action
-            elif arrays.kind[child] == SHOWDOWN:
-                call = action
-            else:
-                below = reach if mine else reach + 1
-                if not mine:
-                    add(PASS, reach, below, chance=chance, more=(count, action, NOTHING))
-                visit(child, below, row + joined)
-                if joined:
-                    add(MOST if mine else SUM, reach, row)
-                joined = 1
-        if fold != NOTHING or call != NOTHING:
-            add(MY_END if mine else THEIR_END, reach, row, joined, chance, (count, fold, call))
-            ends = [offset[first + action] if action != NOTHING else NOTHING for action in (fold, call)]
-            shape.ends[-1] = (ends[0], ends[1])
-        shape.reach_rows = max(shape.reach_rows, reach + 1)
-        shape.value_rows = max(shape.value_rows, row + 2)
+    def end(place: int, *step: int) -> None:
+        first, fold, call = int(arrays.first_child[place]), *step[-2:]
+        add(*step)
+        ends = [offset[first + action] if action != NOTHING else NOTHING for action in (fold, call)]
+        shape.ends[-1] = (ends[0], ends[1])
 
-    visit(places[0], 0, 0)
+    def mine(place: int, reach: int, row: int) -> None:
+        first, (actions, fold, call, subtrees) = int(arrays.first_child[place]), offers(place)
+        joined, opened = int(fold != NOTHING or call != NOTHING), NOTHING
+        _, their_fold, their_call, _ = offers(first + subtrees[0]) if subtrees else (0, NOTHING, NOTHING, [])
+        if joined:
+            left = (their_fold, their_call) != (NOTHING, NOTHING)
+            opened = len(shape.steps) if left else NOTHING
+            end(place, MY_END, reach, row, SET, int(left), NOTHING, 0, actions, fold, call)
+        elif reach or their_fold != NOTHING or their_call == NOTHING:  # else that call and what is handed on sum to all
+            add(COUNT, reach, row)
+        for action in subtrees:
+            if not theirs(first + action, reach, row + joined, joined, opened) and joined:
+                add(MOST, reach, row)
+            joined, opened = 1, NOTHING
+
+    def theirs(place: int, reach: int, row: int, most: int, opened: int) -> bool:
+        """Whether the value was joined to that of the row before."""
+        actions, fold, call, subtrees = offers(place)
+        chance, joined = shape.actions, SET
+        shape.decisions.append(offset[place])
+        shape.actions += actions
+        for action in subtrees:
+            add(PASS, reach, reach + 1, joined, SET, NOTHING, chance, actions, action, NOTHING)
+            mine(int(arrays.first_child[place]) + action, reach + 1, row + joined)
+            if joined:
+                add(SUM, reach, row)
+            joined = 1
+        ends = fold != NOTHING or call != NOTHING
+        if ends:
+            end(place, THEIR_END, reach, row, joined, most, opened, chance, actions, fold, call)
+        return ends and most == 1
+
+    def offers(place: int) -> tuple[int, int, int, list[int]]:
+        """How many actions; the fold, the call; those that do not end the hand."""
+        first, count = int(arrays.first_child[place]), int(arrays.num_children[place])
+        kinds = arrays.kind[first : first + count].tolist()
+        fold, call = (kinds.index(kind) if kind in kinds else NOTHING for kind in (FOLDED, SHOWDOWN))
+        return count, fold, call, [action for action in range(count) if action not in (fold, call)]
+
+    if arrays.player[places[0]] == walker:
+        mine(places[0], 0, 0)
+    else:
+        if offers(places[0])[1] != NOTHING:
+            add(COUNT, 0, 0)
+        theirs(places[0], 0, 0, SET, NOTHING)
+    codes, reach, row = (np.array(shape.steps)[:, column] for column in range(3))
+    shape.reach_rows = int(reach.max()) + 1
+    shape.value_rows = int(row[codes != PASS].max()) + 2
     return shape
+
+
+def _summing_to_one(table: Any, precision: Any) -> Any:
+    """[bucket, action] so that what is not folded can be taken from all; a bucket without any plays all alike."""
+    total = table.sum(axis=1, keepdims=True, dtype=precision)
+    return np.where(total > 0, table / np.where(total > 0, total, 1), 1 / table.shape[1]).astype(precision)
 
 
 def _aligned(values: Any, precision: Any) -> Any:

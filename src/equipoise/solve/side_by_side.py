@@ -4,13 +4,13 @@ Rows are [hole, lane]. A board is answered for all batches of entries; reach and
 layout on the board before, so that a hole's sixteen numbers are fetched and added at once.
 
 The ends of a decision share a pass. With A as in `cards/showdown.py`, a call is worth c x (A(start) + A(end of ties) -
-A(end of all)) and a fold f x (A(end of all) + my own hole). At my decision both see the same reach; at the opponent's,
-its probabilities split the reach.
+A(end of all)) and a fold f x (A(end of all) + my own hole). At my decision both see the same reach. At the opponent's
+only the call is summed by card: the fold's sums are those of the reach, less the call's, less those handed on.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,15 +24,17 @@ from equipoise._simd import (
     load,
     maximum,
     multiply,
+    multiply_add,
     scatter_tile,
     store,
     subtract,
     zeros,
 )
 from equipoise.cards.showdown import DECK, Cards
-from equipoise.solve.last_street import MOST, MY_END, NOTHING, PASS, SUM, LastStreet
+from equipoise.solve.last_street import COUNT, MOST, MY_END, NOTHING, PASS, SET, SUM, LastStreet
 from equipoise.solve.plan import Plan, Workspace, padded
-from equipoise.solve.terminals import meet_everyone
+
+SUMS = DECK + 1  # by card, then of all
 
 
 class Space(NamedTuple):
@@ -42,8 +44,9 @@ class Space(NamedTuple):
     value_above: F32
     reach: F32  # [row, hole + 1, lane]
     value: F32  # [row, hole, lane]
-    run: F32  # [card, lane]
-    run_end: F32  # [turn, card, lane]
+    sums: F32  # [row, card or all, lane] of each reach
+    given: F32  # the same, of what the opponent hands on of it to my decisions
+    run: F32  # [card or all, lane]
     ones: F32  # [lane]
     few: F32  # [row, hole of sixteen, lane]
 
@@ -59,6 +62,28 @@ class Holes(NamedTuple):
     me: int
 
 
+class MyEnds(NamedTuple):
+    """How my decision ends the hand."""
+
+    factor: F32  # [fold or call, lane]
+    fold: bool
+    call: bool
+    left: bool  # for the opponent's ends below to finish
+
+
+class TheirEnds(NamedTuple):
+    """How the opponent's decision ends the hand."""
+
+    factor: F32  # [fold or call, lane]
+    chance: F32  # [bucket, action, lane]
+    actions: Int
+    fold: Int  # which action; or NOTHING
+    call: Int
+    join: bool  # to what its subtrees bring
+    most: bool  # the larger of this and mine
+    opened: bool  # where mine was left to be finished
+
+
 def make_space(last: LastStreet, widest_above: int, widest: int) -> Space:
     """Memory for boards with at most so many holes, on the street before and on the last."""
     precision: type = last.factor.dtype.type
@@ -70,8 +95,9 @@ def make_space(last: LastStreet, widest_above: int, widest: int) -> Space:
         value_above=aligned_zeros(above, precision),
         reach=aligned_zeros(last.reach_rows * (widest + 1) * LANES, precision),
         value=aligned_zeros(last.value_rows * widest * LANES, precision),
-        run=aligned_zeros(DECK * LANES, precision),
-        run_end=aligned_zeros(2 * DECK * LANES, precision),
+        sums=aligned_zeros(last.reach_rows * SUMS * LANES, precision),
+        given=aligned_zeros(last.reach_rows * SUMS * LANES, precision),
+        run=aligned_zeros(SUMS * LANES, precision),
         ones=ones,
         few=aligned_zeros(last.value_rows * LANES * LANES, precision),
     )
@@ -114,24 +140,29 @@ def answer_boards(first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U3
     boards, walker = plan.boards, plan.step.walker
     above = boards.parent[first]
     my_length, their_length = padded(boards.counts[above, walker]), padded(boards.counts[above, 1 - walker])
-    for board in range(first, stop):
-        if plan.weights[board] == 0.0:
-            continue
-        holes = _holes(board, plan, cells)
-        my_before, their_before = _before(board, walker, plan), _before(board, 1 - walker, plan)
-        stride = their_before.size + 1
-        for row in range(space.reach.size // (stride * LANES)):
-            store(space.reach, row * stride + stride - 1, zeros(space.reach))
-        for batch in range(last.deal.shape[0]):
-            reach_above = space.reach_above[batch * their_length * LANES : (batch + 1) * their_length * LANES]
+    for batch in range(last.deal.shape[0]):  # its rows of the board before stay in the cache
+        reach_above = _row(space.reach_above, batch, their_length)
+        value_above = _row(space.value_above, batch, my_length)
+        for board in range(first, stop):
+            if plan.weights[board] == 0.0:
+                continue
+            holes = _holes(board, plan, cells)
+            my_before, their_before = places_before(board, walker, plan), places_before(board, 1 - walker, plan)
+            stride = their_before.size + 1
+            for row in range(last.reach_rows):
+                store(space.reach, row * stride + stride - 1, zeros(space.reach))
             for j in range(their_before.size):
                 store(space.reach, j, load(reach_above, their_before[j]))
             for step in range(last.first_step[batch], last.end_step[batch]):
                 _take(step, batch, last, holes, space)
-            value_above = space.value_above[batch * my_length * LANES : (batch + 1) * my_length * LANES]
             for i in range(my_before.size):
                 at = my_before[i]
                 store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(space.value, i)))
+
+
+@view
+def _row(rows: F32, row: Int, size: Int) -> F32:
+    return rows[row * size * LANES : (row + 1) * size * LANES]
 
 
 @view
@@ -151,7 +182,8 @@ def _holes(board: Int, plan: Plan, cells: U32) -> Holes:
 
 
 @view
-def _before(board: Int, player: Int, plan: Plan) -> U16:
+def places_before(board: Int, player: Int, plan: Plan) -> U16:
+    """Where the holes of a player are in the lists of the board before."""
     first = plan.boards.first[board, player]
     return plan.boards.before[first : first + plan.boards.counts[board, player]]
 
@@ -160,29 +192,50 @@ def _before(board: Int, player: Int, plan: Plan) -> U16:
 def _take(step: Int, batch: Int, last: LastStreet, holes: Holes, space: Space) -> None:
     """One step of a batch."""
     steps = last.steps
-    code, row, buckets = steps.code[step], np.int64(steps.row[step]), np.int64(last.buckets)
+    code, level, row = steps.code[step], np.int64(steps.reach[step]), np.int64(steps.row[step])
     their_stride, my_size = holes.theirs.card1.size + 1, holes.mine.card1.size
-    reach = space.reach[steps.reach[step] * their_stride * LANES : (steps.reach[step] + 1) * their_stride * LANES]
+    reach = _row(space.reach, level, their_stride)
+    sums, given = _row(space.sums, level, SUMS), _row(space.given, level, SUMS)
+    actions, buckets = np.int64(steps.actions[step]), np.int64(last.buckets)
     start = last.first_chance[batch] + steps.chance[step] * buckets
-    actions = np.int64(steps.actions[step])
     chance = last.chance[start * LANES : (start + actions * buckets) * LANES]
-    if code == PASS:
-        below = space.reach[row * their_stride * LANES : (row + 1) * their_stride * LANES]
-        _pass_on(reach, chance[np.int64(steps.fold[step]) * LANES :], actions, holes.cells, below)
-        return
-    value = space.value[row * my_size * LANES : (row + 1) * my_size * LANES]
-    if code in (SUM, MOST):
-        _join(value, space.value[(row + 1) * my_size * LANES : (row + 2) * my_size * LANES], code == MOST)
-        return
-    at = last.first_factor[batch] + 2 * (step - last.first_step[batch])
-    factor = last.factor[at * LANES : (at + 2) * LANES]
     fold, call = np.int64(steps.fold[step]), np.int64(steps.call[step])
-    spare = space.value[(row + 1) * my_size * LANES : (row + 2) * my_size * LANES]
-    if code == MY_END:
-        my_end(reach, factor, fold != NOTHING, call != NOTHING, holes, space.run, spare, value, steps.join[step] != 0)
+    join = steps.join[step] != SET
+    if code == PASS:
+        _pass_on(reach, chance[fold * LANES :], actions, holes.cells, _row(space.reach, row, their_stride))
+        if not join:
+            _clear(given)
+        return
+    value = _row(space.value, row, my_size)
+    if code in (SUM, MOST):
+        join_rows(value, _row(space.value, row + 1, my_size), code == MOST)
+        return
+    if code == COUNT:
+        _count(reach, holes.theirs, sums)
+    elif code == MY_END:
+        my_end(reach, _my_ends(step, batch, last), holes, sums, value)
     else:
-        runs, join = (space.run, space.run_end), steps.join[step] != 0
-        their_end(reach, chance, actions, fold, call, factor, holes, runs, spare, value, join)
+        opened, most = np.int64(steps.opened[step]), steps.most[step] != SET
+        mine = _my_ends(last.first_step[batch] + max(opened, 0), batch, last)
+        their = TheirEnds(_factors(step, batch, last), chance, actions, fold, call, join, most, opened != NOTHING)
+        their_end(reach, their, mine, holes, (sums, given, space.run), value, _row(space.value, row - most, my_size))
+        return
+    if level > 0:
+        join_rows(_row(space.given, level - 1, SUMS), sums, False)
+
+
+@view
+def _factors(step: Int, batch: Int, last: LastStreet) -> F32:
+    at = last.first_factor[batch] + 2 * (step - last.first_step[batch])
+    return last.factor[at * LANES : (at + 2) * LANES]
+
+
+@view
+def _my_ends(step: Int, batch: Int, last: LastStreet) -> MyEnds:
+    steps = last.steps
+    return MyEnds(
+        _factors(step, batch, last), steps.fold[step] != NOTHING, steps.call[step] != NOTHING, steps.most[step] != SET
+    )
 
 
 @inlined
@@ -193,7 +246,8 @@ def _pass_on(reach: F32, chance: F32, actions: Int, cells: U32, below: F32) -> N
 
 
 @inlined
-def _join(value: F32, more: F32, most: bool) -> None:
+def join_rows(value: F32, more: F32, most: bool) -> None:
+    """The larger of two rows, or their sum, in place of the first."""
     for i in range(value.size // LANES):
         one, two = load(value, i), load(more, i)
         store(value, i, maximum(one, two) if most else add(one, two))
@@ -206,13 +260,23 @@ def _clear(run: F32) -> None:
 
 
 @kernel
-def my_end(
-    reach: F32, factor: F32, has_fold: bool, has_call: bool, holes: Holes, run: F32, spare: F32, value: F32, join: bool
-) -> None:
-    """The better of a fold and a call at my decision, and of what is there if `join`.
+def _count(reach: F32, theirs: Cards, sums: F32) -> None:
+    """The reach of the holes with each card, and of all."""
+    _clear(sums)
+    total = zeros(sums)
+    for j in range(theirs.card1.size):
+        weight, a, b = load(reach, j), theirs.card1[j], theirs.card2[j]
+        total = add(total, weight)
+        store(sums, a, add(load(sums, a), weight))
+        store(sums, b, add(load(sums, b), weight))
+    store(sums, DECK, total)
 
-    IN: float[their hole + 1, lane]; float[fold or call, lane]; scratch: float[card, lane], float[my hole, lane];
-    IN OUT: float[my hole, lane].
+
+@kernel
+def my_end(reach: F32, ends: MyEnds, holes: Holes, run: F32, value: F32) -> None:
+    """The better of a fold and a call at my decision; if left, A(start) + A(end of ties).
+
+    IN: float[their hole + 1, lane]; OUT: float[card or all, lane], the sums of the reach; float[my hole, lane].
     """
     mine1, mine2 = holes.mine.card1, holes.mine.card2
     theirs1, theirs2 = holes.theirs.card1, holes.theirs.card2
@@ -220,151 +284,108 @@ def my_end(
     _clear(run)
     total = zeros(run)
     behind = 0
-    for group in range(groups.shape[0] - 1):
+    for group in range(groups.shape[0]):
         here = groups[group, me]
         for i in range(behind, here):  # the end of the group before is the start of this one
-            upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-            store(spare, i, add(load(spare, i), upto))
-        for i in range(here, groups[group + 1, me]):
-            store(spare, i, subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i])))
+            store(value, i, add(load(value, i), _without(total, run, mine1[i], mine2[i])))
         behind = here
+        if group + 1 == groups.shape[0]:
+            break
+        for i in range(here, groups[group + 1, me]):
+            store(value, i, _without(total, run, mine1[i], mine2[i]))
         for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
             weight, a, b = load(reach, j), theirs1[j], theirs2[j]
             total = add(total, weight)
             store(run, a, add(load(run, a), weight))
             store(run, b, add(load(run, b), weight))
-    folding, calling = load(factor, 0), load(factor, 1)
-    for i in range(mine1.size):
-        everything = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-        called = load(spare, i)
-        if i < behind:  # in the last group, the end of ties is the end of all
-            called = subtract(called, everything)
-        best = multiply(calling, called)
-        if has_fold:
-            folded = multiply(folding, add(everything, load(reach, holes.same[i])))
-            best = maximum(best, folded) if has_call else folded
-        if join:
-            best = maximum(best, load(value, i))
-        store(value, i, best)
+    store(run, DECK, total)
+    if not ends.left:
+        folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+        for i in range(mine1.size):
+            everything, own = _without(total, run, mine1[i], mine2[i]), load(reach, holes.same[i])
+            store(value, i, _better(load(value, i), everything, own, folding, calling, ends.fold, ends.call))
+
+
+@inlined
+def _without(total: Any, run: F32, card1: Int, card2: Int) -> Any:
+    """A: all that was summed but what has my cards."""
+    return subtract(subtract(total, load(run, card1)), load(run, card2))
+
+
+@inlined
+def _better(upto: Any, everything: Any, own: Any, folding: Any, calling: Any, has_fold: bool, has_call: bool) -> Any:
+    """The better of my fold and call, from A(start) + A(end of ties), A(end of all) and the reach of my own hole."""
+    called = multiply(calling, subtract(upto, everything))
+    if not has_fold:
+        return called
+    folded = multiply(folding, add(everything, own))
+    return maximum(called, folded) if has_call else folded
 
 
 @kernel
 def their_end(
-    reach: F32,
-    chance: F32,
-    actions: Int,
-    fold: Int,
-    call: Int,
-    factor: F32,
-    holes: Holes,
-    runs: tuple[F32, F32],
-    spare: F32,
-    value: F32,
-    join: bool,
+    reach: F32, ends: TheirEnds, my: MyEnds, holes: Holes, sums: tuple[F32, F32, F32], value: F32, above: F32
 ) -> None:
-    """What the opponent's fold and call bring me, together, added to what is there if `join`.
+    """What the opponent's fold and call bring me, with what its subtrees bring.
 
-    IN: float[their hole + 1, lane]; float[bucket, action, lane]; float[fold or call, lane]; scratch: float[card, lane],
-    float[turn, card, lane], float[my hole, lane]; IN OUT: float[my hole, lane].
+    IN: float[their hole + 1, lane]; float[card or all, lane] of the reach (OUT if nobody folds), of what was handed on,
+    and scratch; IN OUT: float[my hole, lane], of the subtrees, and of my decision.
     """
-    run, run_end = runs
+    everything, given, run = sums
     mine1, mine2 = holes.mine.card1, holes.mine.card2
     theirs1, theirs2, cells = holes.theirs.card1, holes.theirs.card2, holes.cells
-    groups, me = holes.groups, holes.me
+    groups, me, chance, actions = holes.groups, holes.me, ends.chance, np.int64(ends.actions)
+    folding, calling = load(ends.factor, 0), load(ends.factor, 1)
     _clear(run)
-    _clear(run_end)
     total = zeros(run)
-    total_end = zeros(run)
-    folding, calling = load(factor, 0), load(factor, 1)
-    fold_at, call_at = max(fold, 0), max(call, 0)  # where there is none, its factor is zero
-    turn = 0  # two sums in turn: neighbours share cards, and each would wait for the one before
     behind = 0
-    for group in range(groups.shape[0] - 1):
+    for group in range(groups.shape[0]):
         here = groups[group, me]
         for i in range(behind, here):
-            upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-            store(spare, i, add(load(spare, i), upto))
-        for i in range(here, groups[group + 1, me]):
-            store(spare, i, subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i])))
+            upto = _without(total, run, mine1[i], mine2[i])
+            store(value, i, multiply_add(calling, upto, load(value, i)))
         behind = here
+        if group + 1 == groups.shape[0]:
+            break
+        for i in range(here, groups[group + 1, me]):
+            upto = _without(total, run, mine1[i], mine2[i])
+            store(value, i, multiply_add(calling, upto, load(value, i)) if ends.join else multiply(calling, upto))
+        if ends.call == NOTHING:
+            continue
         for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
-            a, b, at = theirs1[j], theirs2[j], cells[j] * actions
-            weight = load(reach, j)
-            called = multiply(multiply(weight, load(chance, at + call_at)), calling)
+            a, b = theirs1[j], theirs2[j]
+            called = multiply(load(reach, j), load(chance, cells[j] * actions + ends.call))
             total = add(total, called)
             store(run, a, add(load(run, a), called))
             store(run, b, add(load(run, b), called))
-            if fold >= 0:
-                folded = multiply(multiply(weight, load(chance, at + fold_at)), folding)
-                total_end = add(total_end, folded)
-                a, b = turn + a, turn + b
-                store(run_end, a, add(load(run_end, a), folded))
-                store(run_end, b, add(load(run_end, b), folded))
-                turn = DECK - turn
-    for card in range(DECK):
-        store(run_end, card, add(load(run_end, card), load(run_end, DECK + card)))
+    store(run, DECK, total)
+    _weigh(ends, everything, given, run)
+    total, all_told = load(run, DECK), load(everything, DECK)
+    my_folding, my_calling = load(my.factor, 0), load(my.factor, 1)
     for i in range(mine1.size):
-        brought = load(spare, i)
-        if i < behind:
-            everything = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-            brought = subtract(brought, everything)
-        if fold >= 0:
-            met = subtract(subtract(total_end, load(run_end, mine1[i])), load(run_end, mine2[i]))
-            brought = add(brought, met)
-            same = holes.same[i]
-            if same < cells.size:
-                own = multiply(load(reach, same), load(chance, cells[same] * actions + fold_at))
-                brought = add(brought, multiply(own, folding))
-        if join:
-            brought = add(brought, load(value, i))
-        store(value, i, brought)
+        brought, own = add(load(value, i), _without(total, run, mine1[i], mine2[i])), load(reach, holes.same[i])
+        if ends.fold != NOTHING and holes.same[i] < cells.size:
+            folded = multiply(own, load(chance, cells[holes.same[i]] * actions + ends.fold))
+            brought = multiply_add(folding, folded, brought)
+        if ends.opened:
+            met = _without(all_told, everything, mine1[i], mine2[i])
+            best = _better(load(above, i), met, own, my_folding, my_calling, my.fold, my.call)
+            brought = maximum(brought, best)
+        elif ends.most:
+            brought = maximum(brought, load(above, i))
+        store(above, i, brought)
 
 
-@kernel
-def answer_boards_alike(first: Int, stop: Int, plan: Plan, last: LastStreet, space: Space, work: Workspace) -> None:
-    """Best responses on boards of the last street to an opponent that plays all holes alike, hole by hole."""
-    boards, walker = plan.boards, plan.step.walker
-    my_length = padded(boards.counts[boards.parent[first], walker])
-    for board in range(first, stop):
-        if plan.weights[board] == 0.0:
-            continue
-        meet_everyone(board, True, plan, work)
-        won, met = work.spare, work.lanes_in  # as `meet_everyone` left them
-        before = _before(board, walker, plan)
-        for batch in range(last.deal.shape[0]):
-            value_above = space.value_above[batch * my_length * LANES : (batch + 1) * my_length * LANES]
-            for start in range(0, before.size, LANES):
-                end = min(start + LANES, before.size)
-                _evaluate_alike(batch, won[start:end], met[start:end], last, space.few)
-                for i in range(end - start):
-                    at = before[start + i]
-                    store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(space.few, i)))
-
-
-@kernel
-def _evaluate_alike(batch: Int, won: F32, met: F32, last: LastStreet, few: F32) -> None:
-    """All steps of a batch for up to sixteen holes. IN: float[hole] x 2; OUT: float[row, hole, lane], row 0."""
-    steps, first = last.steps, last.first_step[batch]
-    for step in range(first, last.end_step[batch]):
-        code, row = steps.code[step], np.int64(steps.row[step])
-        value = few[row * LANES * LANES : (row + 1) * LANES * LANES]
-        if code in (SUM, MOST):
-            _join(value, few[(row + 1) * LANES * LANES : (row + 2) * LANES * LANES], code == MOST)
-        elif code != PASS:
-            at = last.first_factor[batch] + 2 * (step - first)
-            folding, calling = load(last.factor, at), load(last.factor, at + 1)
-            mine, join = code == MY_END, steps.join[step] != 0
-            has_fold, has_call = steps.fold[step] != NOTHING, steps.call[step] != NOTHING
-            for i in range(won.size):
-                folded = add_scaled(zeros(few), met[i], folding)
-                called = add_scaled(zeros(few), won[i], calling)
-                if not mine:
-                    end = add(folded, called)
-                elif has_fold and has_call:
-                    end = maximum(folded, called)
-                else:
-                    end = folded if has_fold else called
-                if join:
-                    there = load(value, i)
-                    end = maximum(end, there) if mine else add(end, there)
-                store(value, i, end)
+@inlined
+def _weigh(ends: TheirEnds, everything: F32, given: F32, run: F32) -> None:
+    """What A(end of all) brings: folds less calls. IN OUT: float[card or all, lane], the sums of the calls."""
+    folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+    for card in range(SUMS):
+        called = load(run, card)
+        stayed = add(called, load(given, card)) if ends.join else called
+        worth = subtract(zeros(run), multiply(calling, called))
+        if ends.fold == NOTHING:
+            store(everything, card, stayed)
+        else:
+            worth = multiply_add(folding, subtract(load(everything, card), stayed), worth)
+        store(run, card, worth)
