@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from equipoise.solve.show import StrategyView
     from equipoise.solve.solution import NodeView, Solution
     from equipoise.tree.report import GameReport
+    from equipoise.tree.trunk import TrunkMemory
 
 PATIENCE = 2.0  # seconds before a progress bar appears
 MOST_ROWS = 200  # of a table of buckets
@@ -100,6 +101,20 @@ def print_game(report: GameReport) -> None:
         print("* hands told apart after renaming suits, deals in order")
     print(f"{report.nodes:,} betting nodes; {report.raw_infosets:,} information sets with all suits told apart")
     print(f"a solve with these cards needs {size_text(report.memory_bytes)} (regret and average, float32)")
+    if report.trunk:
+        print_trunk(report.trunk)
+
+
+def print_trunk(trunk: TrunkMemory) -> None:
+    """What CFR-BR's unabstracted player needs, in the units of its paper."""
+    from equipoise.tree.trunk import binary_size
+
+    print(f"CFR-BR with a trunk of {trunk.rounds} rounds: the unabstracted player needs")
+    print(
+        f"  trunk     {binary_size(trunk.trunk_bytes):>10} ({binary_size(trunk.trunk_bytes_merged)} if all isomorphic"
+    )
+    print("                       hands are merged; the first is how the paper counts)")
+    print(f"  subgame   {binary_size(trunk.subgame_bytes):>10} for each thread")
 
 
 def print_equity(result: Equity, names: tuple[str, str]) -> None:

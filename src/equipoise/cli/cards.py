@@ -16,6 +16,9 @@ def games(
         str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
     ] = None,
     buckets: Annotated[str, typer.Option(help="Buckets by street, e.g. 169,200,200,200; without it, lossless.")] = "",
+    trunk: Annotated[
+        int | None, typer.Option(help="Also what CFR-BR's unabstracted player needs with a trunk of so many rounds.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the built-in games; or show one game's rules, tree size and memory estimate."""
@@ -35,7 +38,7 @@ def games(
     by_street = read_numbers(buckets, "buckets", "169,200,200,200") if buckets else ()
     import equipoise
 
-    report = equipoise.game_report(rules, menu, by_street)
+    report = equipoise.game_report(rules, menu, by_street, trunk)
     if as_json:
         print_json(report.as_json())
     else:

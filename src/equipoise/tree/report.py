@@ -11,6 +11,7 @@ from equipoise.games.gamedef import load_game, write_gamedef
 from equipoise.games.rules import GameRules
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands, raw_hands
 from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree, build_tree
+from equipoise.tree.trunk import TrunkMemory, trunk_memory
 
 DEFAULT_MENU = "standard"
 
@@ -47,14 +48,22 @@ class GameReport:
     raw_infosets: int
     slots: int
     memory_bytes: int
+    trunk: TrunkMemory | None = None  # what CFR-BR with such a trunk would need, if it was asked for
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
         return asdict(self)
 
 
-def game_report(game: str | GameRules, menu: str | BetMenu | None = None, buckets: Sequence[int] = ()) -> GameReport:
-    """The report of a built-in game or a gamedef file, for a menu and for buckets by street (none: lossless)."""
+def game_report(
+    game: str | GameRules,
+    menu: str | BetMenu | None = None,
+    buckets: Sequence[int] = (),
+    trunk: int | None = None,
+) -> GameReport:
+    """The report of a built-in game or a gamedef file, for a menu and for buckets by street (none: lossless);
+    with the memory of CFR-BR's unabstracted player for a trunk of so many rounds.
+    """
     rules = game if isinstance(game, GameRules) else load_game(game)
     if not rules.limit and not isinstance(menu, BetMenu):
         menu = load_menu(menu or DEFAULT_MENU, rules)
@@ -73,6 +82,7 @@ def game_report(game: str | GameRules, menu: str | BetMenu | None = None, bucket
         raw_infosets=SlotLayout(tree, raw_hands(rules)).infosets,
         slots=layout.slots,
         memory_bytes=layout.bytes(REGRET_AND_AVERAGE),
+        trunk=None if trunk is None else trunk_memory(tree, trunk),
     )
 
 
