@@ -132,7 +132,11 @@ def test_slices_do_not_matter(tmp_path: Path) -> None:
     assert tables(tmp_path / "other", 500) != tables(tmp_path / "whole", 500)
 
 
-@pytest.mark.parametrize("changes", [["solver.period=200"], ["solver.method=pcs"]], ids=["external", "pcs"])
+@pytest.mark.parametrize(
+    "changes",
+    [["solver.period=200"], ["solver.method=pcs"], ["solver.method=cfr-br", "solver.stage=150"]],
+    ids=["external", "pcs", "cfr-br"],
+)
 def test_the_real_solvers_can_be_stopped_anywhere(tmp_path: Path, changes: list[str]) -> None:
     chosen = recipe(*changes)
     if chosen.solver.method == "pcs":

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from equipoise.play.tournament import round_robin as round_robin
     from equipoise.play.tournament import tournament as tournament
     from equipoise.play.winnings import Winnings as Winnings
+    from equipoise.solve.cfr_br import CFRBR as CFRBR
+    from equipoise.solve.cfr_br import AbstractCFR as AbstractCFR
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
     from equipoise.solve.run import Run as Run
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
     from equipoise.tree.public_tree import build_tree as build_tree
     from equipoise.tree.report import GameReport as GameReport
     from equipoise.tree.report import game_report as game_report
+    from equipoise.tree.trunk import TrunkMemory as TrunkMemory
+    from equipoise.tree.trunk import trunk_memory as trunk_memory
 
 _HOME = {
     "InputError": "_errors",
@@ -130,6 +134,8 @@ _HOME = {
     "round_robin": "play.tournament",
     "tournament": "play.tournament",
     "load_player": "agents.load",
+    "CFRBR": "solve.cfr_br",
+    "AbstractCFR": "solve.cfr_br",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",
@@ -145,6 +151,8 @@ _HOME = {
     "build_tree": "tree.public_tree",
     "GameReport": "tree.report",
     "game_report": "tree.report",
+    "TrunkMemory": "tree.trunk",
+    "trunk_memory": "tree.trunk",
 }
 
 __all__ = sorted(_HOME)

@@ -13,7 +13,14 @@ from typing import Any
 
 from equipoise._errors import InputError, shown
 
-_NAMES = ("cfr-br-figure-3", "pcs-variance", "tartanian7-flops", "tartanian7-table-2", "time-to-20-mbb")
+_NAMES = (
+    "cfr-br-figure-3",
+    "leduc-pathology",
+    "pcs-variance",
+    "tartanian7-flops",
+    "tartanian7-table-2",
+    "time-to-20-mbb",
+)
 
 
 def experiment_names() -> dict[str, str]:

@@ -10,7 +10,11 @@ from equipoise.solve.recipe import Recipe
 from equipoise.solve.solver import Solver
 from equipoise.tree.public_tree import PublicTree
 
-HOMES = {"external": ("external", "External"), "pcs": ("public_chance", "PublicChance")}
+HOMES = {
+    "external": ("external", "External"),
+    "pcs": ("public_chance", "PublicChance"),
+    "cfr-br": ("cfr_br", "CFRBR"),
+}
 
 
 def make_solver(recipe: Recipe, tree: PublicTree, buckets: BucketMap, threads: int) -> Solver:

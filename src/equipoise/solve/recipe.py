@@ -3,7 +3,8 @@
     game = "holdem.nolimit"
     [betting]                       # no-limit: a bet menu, or the name of one
     [cards]                         # buckets of each street, see abstraction/card_recipe.py; without it, lossless
-    [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external)
+    [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
+                                    # stage (cfr-br)
     [stop]                          # minutes, iterations, exploitability: the first that is reached
     [checkpoint]                    # minutes between two, and how many to keep
     [measure]                       # method, and every so many minutes
@@ -34,10 +35,9 @@ from equipoise.tree.report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
 SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
-METHODS = ("external", "pcs")
+METHODS = ("external", "pcs", "cfr-br")
 ELSEWHERE = {
     "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
-    "cfr-br": f"not yet here: use {' or '.join(METHODS)}",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
 }
 
@@ -50,13 +50,14 @@ class SolverRecipe(_Checked):
     """Which solver, and its numbers. What a method does not use must be left out."""
 
     method: str = "external"
-    schedule: str | None = None  # external: linear; pcs: cfr+
+    schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
     seed: int = Field(default=1, ge=0)
     threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
     boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs: in an iteration
     cycle: bool | None = None  # pcs: every board once before any comes again
     period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
+    stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
 
     @model_validator(mode="after")
     def _whole(self) -> SolverRecipe:
@@ -70,15 +71,17 @@ class SolverRecipe(_Checked):
             raise ValueError("schedule predictive does not sample: use linear, discounted, cfr+ or cfr")
         if self.prune is not None and self.schedule == "cfr+":
             raise ValueError("prune needs negative regrets: use another schedule than cfr+")
-        foreign = ("period", "prune") if self.method == "pcs" else ("boards", "cycle")
-        for key in foreign:
+        own = {"external": ("period", "prune"), "pcs": ("boards", "cycle"), "cfr-br": ("stage",)}
+        foreign = {key for method, keys in own.items() if method != self.method for key in keys}
+        for key in sorted(foreign):
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for method {self.method}: leave it out")
         return self
 
     def settings(self) -> dict[str, Any]:
         """What determines the result, and is said: keywords of the solver."""
-        said = self.model_dump(exclude={"method", "threads"})
+        unused = {"seed"} if self.method == "cfr-br" else set()  # it does not sample
+        said = self.model_dump(exclude={"method", "threads", *unused})
         return {key: value for key, value in said.items() if value is not None}
 
 
