@@ -41,7 +41,7 @@ CFR_STAGE = 1000
 def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
     """All rows of the table; `full` does four times the iterations."""
     times = 4 if full else 1
-    return pathology(out, 36_000 * times, 10_000 * times, tell)
+    return pathology(out, 48_000 * times, 10_000 * times, tell)
 
 
 def pathology(out: Path, responses: int, iterations: int, tell: Callable[[str], None]) -> dict[str, Any]:
