@@ -47,7 +47,7 @@ betting = { bet = [0.5, 1.0, "all-in"], raise = [1.0, "all-in"] }
 
 def main() -> None:
     """Run the demo."""
-    print("Equipoise: heads-up hold'em agents, from the rules to the table. About five minutes on two cores, six the first time.\n")
+    print("Equipoise: heads-up hold'em agents, from the rules to the table. About six minutes on two cores.\n")
     try:
         _cards()
         _solve()
