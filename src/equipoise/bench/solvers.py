@@ -1,7 +1,7 @@
 """Benchmarks of the sampling solvers.
 
-Peers: OpenSpiel's C++ external sampling on Leduc, iteration by iteration (each walks the game once for each player, and
-updates the same information sets: 36.6 nodes an iteration, after a thousand iterations as after a million);
+Peers: OpenSpiel's C++ external sampling on Leduc, iteration by iteration (each walks the game once for each player;
+ours touches 36.6 nodes, after a thousand iterations as after a million; OpenSpiel's are not counted);
 for trees of hold'em, the memory bound: reads of a table of the same size at random places, each waiting for the one
 before. Two threads are compared with one in the same run.
 """
