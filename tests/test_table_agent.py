@@ -21,7 +21,8 @@ from equipoise.agents.translate import PlayTree, pseudo_harmonic, translation_nu
 from equipoise.games.rules import GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.measure.stats import interval
-from equipoise.play.match import Match, dealt, match
+from equipoise.play.dealing import dealt
+from equipoise.play.match import Match, match
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import MOST_ACTIONS, build_tree

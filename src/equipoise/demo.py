@@ -17,6 +17,7 @@ import numpy as np
 
 import equipoise
 from equipoise._errors import InputError
+from equipoise.agents.table import TableAgent
 from equipoise.cards.evaluate import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
 from equipoise.console import print_table, progress_bar, stage_bar, training
@@ -52,8 +53,8 @@ def main() -> None:
         _cards()
         _solve()
         _blueprint()
-        bound = _bound()
-        _table(bound, _matches())
+        agent = equipoise.load_player(str(FOLDER))
+        _table(_bound(agent), _matches(agent))
     except KeyboardInterrupt:
         print("\ninterrupted; `make demo` goes on from here")
         sys.exit(130)
@@ -118,14 +119,12 @@ def _blueprint() -> None:
     print(f"   drawn in {FOLDER / 'progress.png'}\n")
 
 
-def _bound() -> LocalBestResponse:
-    agent = equipoise.load_player(str(FOLDER))
+def _bound(agent: TableAgent) -> LocalBestResponse:
     with stage_bar() as progress:
         return equipoise.local_best_response(agent, hands=LBR_HANDS, progress=progress)
 
 
-def _matches() -> list[MatchResult]:
-    agent = equipoise.load_player(str(FOLDER))
+def _matches(agent: TableAgent) -> list[MatchResult]:
     found = []
     for name in OPPONENTS:
         with progress_bar(f"against {name}") as progress:

@@ -18,10 +18,9 @@ import numpy as np
 from equipoise._arrays import Float, Int
 from equipoise._errors import InputError, shown
 from equipoise._jit import F32, F64, I8, I32, I64, U8, inlined, kernel
-from equipoise.games.rules import PLAYERS
 from equipoise.games.state import CALL, FOLD
 from equipoise.strategy.profile import Profile
-from equipoise.tree.public_tree import DECISION, MOST_ACTIONS
+from equipoise.tree.public_tree import DECISION, MOST_ACTIONS, first_decisions
 
 METHODS = ("none", "threshold", "purify", "tartanian7")
 NONE, THRESHOLD, PURIFY, TARTANIAN7 = range(4)
@@ -191,7 +190,6 @@ class _Nodes(NamedTuple):
 
     kind: U8
     player: I8
-    parent: I32
     first_child: I32
     num_children: U8
     action: I32
@@ -199,6 +197,7 @@ class _Nodes(NamedTuple):
     offset: I64
     stride: I64
     buckets: I64
+    first: U8  # whether it is the first decision of its player
 
 
 def process_profile(profile: Profile, post: PostProcess) -> Profile:
@@ -210,7 +209,6 @@ def process_profile(profile: Profile, post: PostProcess) -> Profile:
     nodes = _Nodes(
         kind=tree.kind,
         player=tree.player,
-        parent=tree.parent,
         first_child=tree.first_child,
         num_children=tree.num_children,
         action=tree.action,
@@ -218,29 +216,23 @@ def process_profile(profile: Profile, post: PostProcess) -> Profile:
         offset=layout.offset,
         stride=layout.stride,
         buckets=np.array(layout.buckets, np.int64)[tree.street],
+        first=first_decisions(tree),
     )
     chances = np.array(profile.chances)
-    acted = np.zeros((len(tree), PLAYERS), np.uint8)
-    process_table(post.rule, nodes, acted, np.empty(MOST_ACTIONS), np.empty(MOST_ACTIONS), chances)
+    process_table(post.rule, nodes, np.empty(MOST_ACTIONS), np.empty(MOST_ACTIONS), chances)
     return replace(profile, chances=chances)
 
 
 @kernel
-def process_table(rule: PostRule, nodes: _Nodes, acted: U8, row: F64, scratch: F64, chances: F32) -> None:
-    """IN: zeros uint8[node, player]; scratch: float64[action] twice; IN and OUT: float32[slot]."""
+def process_table(rule: PostRule, nodes: _Nodes, row: F64, scratch: F64, chances: F32) -> None:
+    """Scratch: float64[action] twice; IN and OUT: float32[slot]."""
     for node in range(nodes.kind.size):
-        parent = nodes.parent[node]
-        if parent >= 0:
-            for player in range(PLAYERS):
-                acted[node, player] = acted[parent, player]
-            if nodes.kind[parent] == DECISION:
-                acted[node, nodes.player[parent]] = 1
         if nodes.kind[node] != DECISION:
             continue
         player = nodes.player[node]
         count = np.int64(nodes.num_children[node])
         actions = nodes.action[nodes.first_child[node] : nodes.first_child[node] + count]
-        opposing, first = nodes.chips[node, 1 - player], acted[node, player] == 0
+        opposing, first = nodes.chips[node, 1 - player], nodes.first[node] != 0
         for bucket in range(nodes.buckets[node]):
             at = nodes.offset[node] + bucket * nodes.stride[node]
             for action in range(count):

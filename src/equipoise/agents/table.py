@@ -36,7 +36,7 @@ from equipoise.games.rules import GameRules
 from equipoise.games.state import CALL, BettingState
 from equipoise.strategy.tables import UNITS
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DEAL, DECISION, MOST_ACTIONS, PublicTree
+from equipoise.tree.public_tree import DEAL, MOST_ACTIONS, PublicTree, first_decisions
 
 MOST_KEPT = 64  # boards whose buckets an agent remembers
 
@@ -80,20 +80,6 @@ def fill_rows(table: Table, node: int, cells: I32, row: F64, scratch: F64, rows:
             count = read_row(table, node, cells[hole], row, scratch)
             for action in range(count):
                 rows[action, hole] = row[action]
-
-
-@kernel
-def find_first_actions(tree: PlayTree, seen: U8, first: U8) -> None:
-    """Which decisions are their player's first of the hand. OUT: uint8[node] who has acted, uint8[node]."""
-    for node in range(seen.size):
-        above = tree.parent[node]
-        if above < 0:
-            seen[node] = 0
-        else:
-            acted = np.uint8(1) << np.uint8(tree.player[above]) if tree.kind[above] == DECISION else np.uint8(0)
-            seen[node] = seen[above] | acted
-        if tree.kind[node] == DECISION:
-            first[node] = 1 - ((seen[node] >> np.uint8(tree.player[node])) & np.uint8(1))
 
 
 @kernel
@@ -151,13 +137,11 @@ class TableAgent(Tracked):
     def table(self) -> Table:
         """What it plays, for kernels."""
         tree = PlayTree.of(self.tree)
-        first = np.zeros(len(self.tree), np.uint8)
-        find_first_actions(tree, np.zeros(len(self.tree), np.uint8), first)
         unit = 1.0 / UNITS if self.stored.dtype == np.uint8 else 1.0
         stored = self.stored.view()
         stored.flags.writeable = False  # one type for kernels, whether it is mapped or not
         return Table(
-            tree, self.layout.offset, self.layout.stride, first, stored, unit, self.post.rule,
+            tree, self.layout.offset, self.layout.stride, first_decisions(self.tree), stored, unit, self.post.rule,
             translation_number(self.translation),
         )  # fmt: skip
 

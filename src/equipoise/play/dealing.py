@@ -7,7 +7,6 @@ import numpy as np
 from equipoise.agents.agent import View
 from equipoise.games.rules import GameRules
 from equipoise.games.state import BettingState, Deal
-from equipoise.play.match import dealt
 
 DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards and actions the same numbers
 
@@ -15,6 +14,12 @@ DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards 
 def stream(seed: int | None, *key: int) -> np.random.Generator:
     """A generator for one purpose; without a seed, one that cannot be repeated."""
     return np.random.default_rng(None if seed is None else np.random.SeedSequence(seed, spawn_key=key))
+
+
+def dealt(rules: GameRules, cards: list[int]) -> Deal:
+    """The deal of a row of cards: the holes of player 0, of player 1, the board."""
+    holes = rules.hole_cards
+    return Deal((tuple(cards[:holes]), tuple(cards[holes : 2 * holes])), tuple(cards[2 * holes :]))
 
 
 def deal_hand(rules: GameRules, rng: np.random.Generator) -> Deal:

@@ -21,13 +21,14 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F64, I32, U8
 from equipoise._workers import workers
-from equipoise.agents.agent import Agent, View
+from equipoise.agents.agent import Agent
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.aivat import Aivat, compare
 from equipoise.measure.stats import interval
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
+from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
 from equipoise.solve.engine import all_cores
 from equipoise.tree.public_tree import betting_plan
@@ -210,18 +211,11 @@ def hands_of_sides(rules: GameRules, cards: U8) -> U8:
     return hands
 
 
-def dealt(rules: GameRules, cards: list[int]) -> Deal:
-    """The deal of a row of cards: the holes of player 0, of player 1, the board."""
-    holes = rules.hole_cards
-    return Deal((tuple(cards[:holes]), tuple(cards[holes : 2 * holes])), tuple(cards[2 * holes :]))
-
-
 def play_hand(agents: tuple[Agent, Agent], deal: Deal, rng: np.random.Generator) -> BettingState:
     """Play one hand; agents are by player."""
     state = BettingState.start(agents[0].rules)
     while not state.is_over:
-        player, board = state.player, deal.board[: state.rules.board_size(state.round)]
-        state = state.apply(agents[player].act(View(state, player, deal.holes[player], board), rng))
+        state = state.apply(agents[state.player].act(view_of(state, deal, state.player), rng))
     return state
 
 
@@ -245,7 +239,8 @@ def match(
         raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
     deals = (hands + 1) // PLAYERS
     game = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
-    list(game.play(1, threads=1))  # compiles, on a first run
+    if game.is_fast:
+        list(game.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
     values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
     with LogWriter(log, game.rules) if log is not None else nullcontext() as writer:

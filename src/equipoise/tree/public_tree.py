@@ -118,6 +118,25 @@ class PublicTree:
         raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
 
 
+def first_decisions(tree: PublicTree) -> U8:
+    """[node] 1 where its player has not acted before in the hand, else 0."""
+    first = np.zeros(len(tree), np.uint8)
+    find_first_decisions(tree.parent, tree.kind, tree.player, np.zeros(len(tree), np.uint8), first)
+    return first
+
+
+@kernel
+def find_first_decisions(parent: I32, kind: U8, player: I8, acted: U8, first: U8) -> None:
+    """IN: by node, parents before children; scratch: uint8[node] who has acted, a bit each; OUT: uint8[node]."""
+    for node in range(parent.size):
+        above = parent[node]
+        if above >= 0:
+            by = np.uint8(1) << np.uint8(player[above]) if kind[above] == DECISION else np.uint8(0)
+            acted[node] = acted[above] | by
+        if kind[node] == DECISION:
+            first[node] = 1 - ((acted[node] >> np.uint8(player[node])) & np.uint8(1))
+
+
 @dataclass(frozen=True)
 class Root:
     """Where a tree starts in the middle of a hand: a street, the chips of each player, and chips that are neither's."""
