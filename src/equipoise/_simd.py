@@ -342,3 +342,32 @@ def where_positive(_typing_context: Any, test: Any, yes: Any, no: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", arguments[0], zero), arguments[1], arguments[2])
 
     return yes(test, yes, no), generate
+
+
+# Sixteen yes or no as the bits of one uint16: which lanes a choice is made in.
+
+
+def _bits(builder: Any, mask: Any) -> Any:
+    """A uint16 as sixteen single bits."""
+    return builder.bitcast(mask, ir.VectorType(ir.IntType(1), LANES))
+
+
+@_intrinsic
+def where_above(_typing_context: Any, left: Any, right: Any) -> Any:
+    """The lanes in which the first is above the second."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(builder.fcmp_ordered(">", arguments[0], arguments[1]), ir.IntType(16))
+
+    return types.uint16(left, right), generate
+
+
+@_intrinsic
+def only(_typing_context: Any, mask: Any, lanes: Any) -> Any:
+    """The lanes of a uint16; zero elsewhere."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(arguments[1].type, [0.0] * LANES)
+        return builder.select(_bits(builder, arguments[0]), arguments[1], zero)
+
+    return lanes(types.uint16, lanes), generate

@@ -29,16 +29,23 @@ _MOST_IN_SUIT = 1 + MOST_ROUNDS * 13  # cards by round and rank, and none
 
 @dataclass(eq=False)
 class BoardSource:
-    """The boards that a run visits, numbered 0, 1, 2, ..."""
+    """The boards that a run visits, numbered 0, 1, 2, ...: full boards, or those of an earlier street."""
 
     rules: GameRules
     seed: int
     cycle: bool = True
+    street: int | None = None  # None: the last
     _order: tuple[int, U32] = field(default=(-1, np.zeros(0, np.uint32)), init=False, repr=False)
 
     @cached_property
+    def _deals(self) -> tuple[int, ...]:
+        """Cards of each round, down to the street."""
+        last = self.rules.rounds - 1 if self.street is None else self.street
+        return self.rules.board_cards[: last + 1]
+
+    @cached_property
     def _indexer(self) -> HandIndexer | None:
-        deals = self.rules.deals(self.rules.rounds - 1)[1:]
+        deals = tuple(cards for cards in self._deals if cards)
         return HandIndexer(deals, self.rules.deck) if deals else None
 
     @property
@@ -50,7 +57,7 @@ class BoardSource:
     def raw_boards(self) -> int:
         """How many boards there are, suits and deals told apart."""
         left, boards = self.rules.deck.size, 1
-        for cards in self.rules.board_cards:
+        for cards in self._deals:
             boards *= comb(left, cards)
             left -= cards
         return boards
@@ -64,7 +71,7 @@ class BoardSource:
 
     def boards(self, first: int, count: int) -> tuple[U8, F32]:
         """Some of the boards, in the order of the deals, and what each counts: uint8[board, card], float32[board]."""
-        width = sum(self.rules.board_cards)
+        width = sum(self._deals)
         if not self._indexer:
             return np.zeros((count, width), np.uint8), np.ones(count, np.float32)
         if not self.cycle:
@@ -81,7 +88,7 @@ class BoardSource:
     def _class_sizes(self, cards: U8) -> F32:
         """How many boards renamings make of each: all orders of the suits, over those of suits with the same cards."""
         deck, every = self.rules.deck, np.arange(len(cards))
-        round_of = np.repeat(np.arange(self.rules.rounds), self.rules.board_cards)
+        round_of = np.repeat(np.arange(len(self._deals)), self._deals)
         held = np.zeros((len(cards), deck.suits), np.int64)  # the cards of each suit, by round and rank, as one number
         for i, street in enumerate(round_of):
             of, rank = cards[:, i] % deck.suits, cards[:, i] // deck.suits

@@ -91,7 +91,7 @@ class BucketedEngine:
         It is written to `choice`; and the other's strategy is added to `average`, which keeps so much of what it has.
         """
         one = self.precision(1)
-        turn = Turn(True, choice is not None, False, average is not None, one, one, self.precision(keep))
+        turn = Turn(0, True, choice is not None, False, average is not None, one, one, self.precision(keep))
         return self._chips(player, self._walk(player, turn, theirs, theirs, None, average, choice))
 
     def _chips(self, player: int, values: Any) -> float:
@@ -107,7 +107,7 @@ class BucketedEngine:
         Returns what the player wins, in chips a hand.
         """
         turn = Turn(
-            False, False, theirs is None, average is not None,
+            0, False, False, theirs is None, average is not None,
             self.precision(weights.positive), self.precision(weights.negative), self.precision(weights.average),
         )  # fmt: skip
         values = self._walk(player, turn, table, table if theirs is None else theirs, table, average, choice)

@@ -17,7 +17,7 @@ from equipoise._jit import F32, F64, I32, I64, U8, U16, U32, inlined, kernel, vi
 from equipoise.solve.plan import Plan, Workspace, padded, row_of, rows_of
 from equipoise.solve.public_chance import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.solve.terminals import evaluate_terminals
-from equipoise.solve.walk import average_orbits, bring_reach, clear_deals, hand_back, sum_rows
+from equipoise.solve.walk import average_orbits, begin_at, bring_reach, clear_deals, hand_back, onward, sum_rows
 from equipoise.tree.bucketed_cards import PresentBuckets
 from equipoise.tree.public_tree import DECISION
 
@@ -25,7 +25,8 @@ from equipoise.tree.public_tree import DECISION
 class Turn(NamedTuple):
     """What one walk does. Else than responding, the walker plays by its table, and its regrets are added up."""
 
-    responds: bool  # the walker takes the best action of each hole
+    trunk: int  # streets on which responders play by tables as well
+    responds: bool  # below, the walker takes the best action of each hole
     writes: bool  # and writes down which
     answers: bool  # the opponent plays what was written down
     averaging: bool  # else, it adds to its average
@@ -135,7 +136,7 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, play: Play, scratch
         reach = row_of(work.reach, base, rows[place], length)[:size]
         child, count = program.first_child[place], np.int64(program.num_children[place])
         below = rows_of(work.reach, base, rows[child], count, length)
-        if play.turn.answers:
+        if play.turn.answers and street >= play.turn.trunk:
             chosen = play.choice_first[board, opponent] + play.choice_row[place] * size
             pass_chosen(reach, play.choice[chosen : chosen + size], below)
             continue
@@ -162,6 +163,7 @@ def go_up(
     start, base, length = program.group_first[group], work.value_base[street], padded(size)
     weight = work.value.dtype.type(play.board_weight[board])
     symmetric = boards.symmetric[board] != 0 and not last
+    responds = play.turn.responds and street >= play.turn.trunk
     for place in range(program.group_first[group + 1] - 1, start - 1, -1):
         if program.kind[place] != DECISION:
             continue
@@ -171,11 +173,11 @@ def go_up(
         if program.player[place] != walker:
             sum_rows(values, value)
             continue
-        if play.turn.responds and play.turn.writes:
+        if responds and play.turn.writes:
             chosen = play.choice_first[board, walker] + play.choice_row[place] * size
             respond(values, symmetric, orbit, play.choice[chosen : chosen + size], value)
             continue
-        if play.turn.responds:
+        if responds:
             take_best(values, value)
             continue
         chance = rows_of(scratch.chance, 0, 0, count, present.size)
@@ -217,33 +219,17 @@ def leave_board(
 
 @view
 def walk_below(top: Int, plan: Plan, play: Play, scratch: Scratch, above: Workspace, work: Workspace) -> None:
-    """Walk a board and everything below it, with an explicit stack of one board a street."""
-    boards = plan.boards
+    """Walk a board and everything below it."""
     last_street = plan.program.street_groups.size - 2
-    root_street = np.int64(boards.street[top])
-    street = root_street
-    work.board[street] = top
-    entering = True
-    while True:
-        board = np.int64(work.board[street])
-        last = street == last_street
-        up: Workspace = above if street == root_street else work
+    root = begin_at(top, plan, work)
+    street, entering = root, True
+    while street >= root:
+        board, up = np.int64(work.board[street]), above if street == root else work
         if entering:
-            enter_board(board, street, last, plan, play, scratch, up, work)
-            work.cursor[street] = boards.first_child[board]
-        if not last and work.cursor[street] < boards.first_child[board] + boards.num_children[board]:
-            below = work.cursor[street]
-            work.cursor[street] += 1
-            street += 1
-            work.board[street] = below
-            entering = True
-            continue
-        if not last:
+            enter_board(board, street, street == last_street, plan, play, scratch, up, work)
+        else:
             leave_board(board, street, plan, play, scratch, up, work)
-        if street == root_street:
-            return
-        street -= 1
-        entering = False
+        street, entering = onward(street, root, last_street, entering, plan, work)
 
 
 @kernel

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from equipoise.solve.plan import BEST, EVALUATE, Plan, Runouts, Step, Tables, Wo
 from equipoise.solve.program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
 from equipoise.solve.walk import walk, walk_boards, walk_down, walk_up
 from equipoise.tree.infosets import board_blocks
-from equipoise.tree.public_cards import PublicCards, all_in_matrix
+from equipoise.tree.public_cards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
 
 EMPTY = np.zeros(0, np.float32)
@@ -99,28 +98,7 @@ class Engine:
 
     @cached_property
     def runouts(self) -> Runouts:
-        """The all-in matrices of the boards before the last street that need one."""
-        boards = self.cards.arrays
-        first = np.full((len(boards.street), PLAYERS), -1, np.int64)
-        scale = np.zeros(len(boards.street))
-        parts: list[Any] = []
-        length = 0
-        streets = np.unique(self.tree.street[self.tree.kind == SHOWDOWN])
-        last = self.tree.rules.rounds - 1
-        for board in np.flatnonzero(np.isin(boards.street, streets) & (boards.street < last)):
-            matrix = all_in_matrix(self.cards, int(board))
-            scale[board] = 1 / self.runouts_of_a_pair(int(board))
-            for player, mine in enumerate((matrix, -matrix.T)):
-                first[board, player] = length
-                parts.append(mine.ravel())
-                length += mine.size
-        return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
-
-    def runouts_of_a_pair(self, board: int) -> int:
-        """How many ways a board can be completed when two holes are known."""
-        rules = self.tree.rules
-        on_board = len(self.cards.cards[board])
-        return comb(rules.deck.size - on_board - PLAYERS * rules.hole_cards, sum(rules.board_cards) - on_board)
+        return find_runouts(self.tree, self.cards)
 
     def workspace(self) -> Workspace:
         """Memory for one thread."""
@@ -255,6 +233,24 @@ class Engine:
     def meetings(self) -> float:
         """How many pairs of holes meet, by weight: what values at the root are divided by."""
         return self.cards.meetings(0)
+
+
+def find_runouts(tree: PublicTree, cards: PublicCards) -> Runouts:
+    """The all-in matrices of the boards before the last street that need one."""
+    boards = cards.arrays
+    first = np.full((len(boards.street), PLAYERS), -1, np.int64)
+    scale = np.zeros(len(boards.street))
+    parts: list[Any] = []
+    length = 0
+    streets = np.unique(tree.street[tree.kind == SHOWDOWN])
+    for board in np.flatnonzero(np.isin(boards.street, streets) & (boards.street < tree.rules.rounds - 1)):
+        matrix = all_in_matrix(cards, int(board))
+        scale[board] = 1 / runouts_of_a_pair(cards, int(board))
+        for player, mine in enumerate((matrix, -matrix.T)):
+            first[board, player] = length
+            parts.append(mine.ravel())
+            length += mine.size
+    return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
 
 
 def make_workspace(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> Workspace:

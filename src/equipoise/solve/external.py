@@ -30,9 +30,9 @@ from equipoise.solve.sampled_walk import (
     STRIDE,
     Room,
     Sampling,
-    discount,
     sample_iterations,
 )
+from equipoise.solve.schedule import discount
 from equipoise.solve.schedule import schedule as schedule_of
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DEAL, DECISION, PublicTree

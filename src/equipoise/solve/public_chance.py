@@ -36,8 +36,7 @@ from equipoise.solve.sampled_last_street import (
     make_lane_space,
     walk_batches,
 )
-from equipoise.solve.sampled_walk import discount
-from equipoise.solve.schedule import schedule
+from equipoise.solve.schedule import Gains
 from equipoise.solve.terminals import evaluate_terminals
 from equipoise.solve.walk import sum_rows
 from equipoise.tree.infosets import SlotLayout
@@ -57,9 +56,8 @@ class Scratch(NamedTuple):
 class PublicChance:
     """A solver (`solver.py`) by public chance sampling.
 
-    `boards` are sampled an iteration, in cycles or independently: see `board_samples.py`. A schedule's discounts that
-    are the same for all entries are never carried out: what is added later counts more instead, so that an iteration
-    touches only buckets that are present on its board. ("discounted" and "practical" do take a pass over the regrets.)
+    `boards` are sampled an iteration, in cycles or independently: see `board_samples.py`. Discounts are those of
+    `schedule.Gains`, so that an iteration touches only buckets that are present on its board.
     Threads share the entries of the last street, each its own part of the tables: results do not depend on how many.
     """
 
@@ -74,7 +72,7 @@ class PublicChance:
         seed: int = 1,
         threads: int = 1,
     ) -> None:
-        _check(tree, buckets, boards, schedule)
+        _check(tree, buckets, boards)
         self.tree, self.buckets, self.boards, self.variant = tree, buckets, boards, schedule
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret = np.zeros(self.layout.slots, np.float32)
@@ -82,7 +80,7 @@ class PublicChance:
         self.iteration = self.nodes = self.visited = 0
         self.source = BoardSource(tree.rules, seed, cycle)
         self.threads = threads
-        self._gains = [1.0, 1.0]  # of regrets and of the average
+        self._gains = Gains(schedule)
         self._increment = self.regret if boards == 1 else np.zeros(self.layout.slots, np.float32)
         self._space = BoardSpace(buckets, boards)
         holes = [self._space.holes] * tree.rules.rounds
@@ -109,24 +107,12 @@ class PublicChance:
 
     def _discounted(self) -> BucketedTables:
         """Do a schedule's discounts of the next iteration, in the tables or in what is added to them."""
-        weights = schedule(self.variant)(self.iteration + 1)
-        if weights.positive == weights.negative:
-            self._gains[0] = self._gain(self._gains[0], weights.positive, self.regret)
-        elif self.variant != "cfr+":
-            discount(self.regret, np.float32(weights.positive), np.float32(weights.negative))
-        self._gains[1] = self._gain(self._gains[1], weights.average, self.average)
-        floor = np.float32(0) if self.variant == "cfr+" else _ANY
+        gains = self._gains
+        gains.advance(self.iteration + 1, [self.regret], self.average)
         return BucketedTables(
             self._offset, self._stride, self.regret, self._increment, self.average,
-            np.float32(self._gains[0]), floor if self.boards == 1 else _ANY, np.float32(self._gains[1]),
+            np.float32(gains.regret), gains.floor if self.boards == 1 else _ANY, np.float32(gains.average),
         )  # fmt: skip
-
-    def _gain(self, gain: float, keep: float, table: F32) -> float:
-        if keep:
-            return gain / keep
-        if self.iteration:
-            table[:] = 0
-        return 1.0
 
     def _walk(self, walker: int, tables: BucketedTables) -> None:
         """All boards of an iteration for one walker, and the update of its regrets."""
@@ -140,9 +126,8 @@ class PublicChance:
                 self._walk_last(board, walker, tables)
                 walk_up(board, plan, samples, tables, scratch, work)
         if self.boards > 1:
-            floor = np.float32(0) if self.variant == "cfr+" else _ANY
             lengths = self.layout.width * np.array(self.layout.buckets, np.int64)[:, np.newaxis]
-            add_increments(self.layout.first[:, walker], lengths[:, walker], floor, tables)
+            add_increments(self.layout.first[:, walker], lengths[:, walker], self._gains.floor, tables)
 
     def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
         """The last street of a board in threads, which write rows and parts of tables of their own."""
@@ -192,7 +177,7 @@ class PublicChance:
     def state(self) -> dict[str, Any]:
         """Where the sequence of boards stands, and what the next increments count."""
         identity = [self.source.seed, int(self.source.cycle), self.boards, self.visited]
-        return {"sampling": np.array(identity, np.int64), "gains": np.array(self._gains)}
+        return {"sampling": np.array(identity, np.int64), "gains": self._gains.state()}
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Take up a run whose tables have been put back."""
@@ -202,13 +187,10 @@ class PublicChance:
             was = f"seed {seed}, cycle {bool(cycle)}, {boards} boards"
             raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
         self.iteration, self.nodes, self.visited = iteration, nodes, visited
-        self._gains = [float(gain) for gain in state["gains"]]
+        self._gains.restore(state["gains"])
 
 
-def _check(tree: PublicTree, buckets: BucketMap, boards: int, variant: str) -> None:
-    schedule(variant)
-    if variant == "predictive":
-        raise InputError("the predictive variant does not sample", remedy="use another, e.g. cfr+")
+def _check(tree: PublicTree, buckets: BucketMap, boards: int) -> None:
     if boards < 1:
         raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
     if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):

@@ -258,11 +258,3 @@ def sample_iterations(iterations: int, weight: Float, plan: Sampling, room: Room
         pruning = bool(plan.threshold > np.float32(0) and draw_share(room.random) >= EXPLORED)
         walk_sampled(0, winner, pruning, weight, plan, room)
         walk_sampled(1, winner, pruning, weight, plan, room)
-
-
-@kernel
-def discount(table: F32, positive: Float, negative: Float) -> None:
-    """Multiply a table's positive and negative entries. IN OUT: float32[slot]."""
-    up, down = np.float32(positive), np.float32(negative)
-    for i in range(table.size):
-        table[i] *= up if table[i] > np.float32(0) else down

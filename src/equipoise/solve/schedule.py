@@ -6,10 +6,13 @@ iteration t by w(t) is multiplying what is there by w(t - 1) / w(t) before addin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from equipoise._errors import InputError, shown
+from equipoise._jit import F32, F64, kernel
 
 
 class Weights(NamedTuple):
@@ -69,3 +72,58 @@ def schedule(name: str) -> Callable[[int], Weights]:
     if name not in SCHEDULES:
         raise InputError(f"no schedule {shown(name)}", remedy=f"there are {', '.join(SCHEDULES)}")
     return SCHEDULES[name]
+
+
+class Gains:
+    """A schedule for tables of which an iteration touches little.
+
+    Discounts that are the same for all entries are never carried out: what is added later counts more instead.
+    ("discounted" and "practical" do take a pass over the regrets.)
+    """
+
+    def __init__(self, variant: str) -> None:
+        self.weights = schedule(variant)
+        if variant == "predictive":
+            raise InputError("the predictive variant does not sample", remedy="use another, e.g. cfr+")
+        self.plus = variant == "cfr+"
+        self.regret = self.average = 1.0  # what the next increments are multiplied by
+
+    @property
+    def floor(self) -> np.float32:
+        """Regrets are not let below this."""
+        return np.float32(0 if self.plus else -np.inf)
+
+    def advance(self, iteration: int, regrets: Sequence[F32], average: F32) -> None:
+        """Do the discounts before an iteration (1, 2, ...), in the tables or in what is added to them."""
+        weights = self.weights(iteration)
+        if weights.positive == weights.negative:
+            self.regret = _gain(self.regret, weights.positive, regrets, iteration)
+        elif not self.plus:
+            for table in regrets:
+                discount(table, weights.positive, weights.negative)
+        self.average = _gain(self.average, weights.average, [average], iteration)
+
+    def state(self) -> F64:
+        """What a resumed run needs."""
+        return np.array([self.regret, self.average])
+
+    def restore(self, state: Any) -> None:
+        """Take up a run."""
+        self.regret, self.average = (float(gain) for gain in state)
+
+
+def _gain(gain: float, keep: float, tables: Sequence[F32], iteration: int) -> float:
+    if keep:
+        return gain / keep
+    if iteration > 1:
+        for table in tables:
+            table[:] = 0
+    return 1.0
+
+
+@kernel
+def discount(table: F32, positive: float, negative: float) -> None:
+    """Multiply a table's positive and negative entries. IN OUT: float32[slot]."""
+    up, down = np.float32(positive), np.float32(negative)
+    for i in range(table.size):
+        table[i] *= up if table[i] > np.float32(0) else down

@@ -28,7 +28,7 @@ from equipoise.solve.problem import Problem
 from equipoise.solve.regret import strategy_rows
 from equipoise.solve.spot import Spot, read_spot
 from equipoise.solve.walk import walk_boards
-from equipoise.tree.public_cards import all_in_matrix, meeting_weights
+from equipoise.tree.public_cards import all_in_matrix, meeting_weights, runouts_of_a_pair
 from equipoise.tree.public_tree import DEAL, DECISION
 
 FORMAT = "equipoise solution 1"
@@ -232,7 +232,7 @@ class Solution:
         boards = cards.arrays
         mine, theirs = cards.slice(board, player), cards.slice(board, 1 - player)
         if len(cards.cards[board]) < sum(cards.rules.board_cards):
-            matrix = all_in_matrix(cards, board).astype(np.float64) / self.engine.runouts_of_a_pair(board)
+            matrix = all_in_matrix(cards, board).astype(np.float64) / runouts_of_a_pair(cards, board)
             won = matrix @ reach if player == 0 else -(matrix.T @ reach)
         else:
             first = int(boards.group_first[board])

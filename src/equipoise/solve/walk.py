@@ -258,35 +258,48 @@ def leave_board(board: Int, street: Int, plan: Plan, above: Workspace, work: Wor
 
 
 @view
-def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
-    """Walk a board and everything below it, with an explicit stack of one board a street."""
-    boards = plan.boards
-    last_street = plan.program.street_groups.size - 2
-    root_street = np.int64(boards.street[top])
-    street = root_street
-    work.board[street] = top
-    entering = True
-    while True:
-        board = np.int64(work.board[street])
-        last = street == last_street
-        up: Workspace = above if street == root_street else work
-        if entering:
-            enter_board(board, street, last, plan, up, work)
-            work.cursor[street] = boards.first_child[board]
-        if not last and work.cursor[street] < boards.first_child[board] + boards.num_children[board]:
-            below = work.cursor[street]
-            work.cursor[street] += 1
+def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work: Workspace) -> tuple[Int, bool]:
+    """Where a walk goes from a board that it has entered or left: the street, above the root at the end, and whether
+
+    it enters the board there. Depth first, with a stack of one board a street; boards of the bottom street are entered
+    only.
+    """
+    boards, here, going_down = plan.boards, np.int64(street), entered and street != bottom
+    if not going_down:
+        here -= 1
+    entering = False
+    if here >= root:
+        end = boards.first_child[work.board[here]] + boards.num_children[work.board[here]]
+        while work.cursor[here] < end and not entering:
+            below = work.cursor[here]
+            work.cursor[here] += 1
             entering = plan.weights[below] != 0.0
             if entering:
-                street += 1
-                work.board[street] = below
-            continue
-        if not last:
+                work.board[here + 1], work.cursor[here + 1] = below, boards.first_child[below]
+    return here + entering, entering
+
+
+@view
+def begin_at(board: Int, plan: Plan, work: Workspace) -> Int:
+    """Put a board on the stack of a walk; returns its street."""
+    street = np.int64(plan.boards.street[board])
+    work.board[street], work.cursor[street] = board, plan.boards.first_child[board]
+    return street
+
+
+@view
+def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+    """Walk a board and everything below it."""
+    last_street = plan.program.street_groups.size - 2
+    root = begin_at(top, plan, work)
+    street, entering = root, True
+    while street >= root:
+        board, up = np.int64(work.board[street]), above if street == root else work
+        if entering:
+            enter_board(board, street, street == last_street, plan, up, work)
+        else:
             leave_board(board, street, plan, up, work)
-        if street == root_street:
-            return
-        street -= 1
-        entering = False
+        street, entering = onward(street, root, last_street, entering, plan, work)
 
 
 @kernel

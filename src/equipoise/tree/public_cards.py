@@ -416,6 +416,12 @@ def all_in_matrix(cards: PublicCards, board: int) -> I16 | I32:
     return matrix
 
 
+def runouts_of_a_pair(cards: PublicCards, board: int) -> int:
+    """How many ways a board can be completed when two holes are known."""
+    rules, on_board = cards.rules, len(cards.cards[board])
+    return comb(rules.deck.size - on_board - PLAYERS * rules.hole_cards, sum(rules.board_cards) - on_board)
+
+
 @kernel
 def tally_runouts(
     on_board: U8,

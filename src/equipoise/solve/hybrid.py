@@ -1,0 +1,170 @@
+"""CFR-BR with the hybrid agent, for games of any size: a trunk by public chance sampling, best responses below it.
+
+(Johanson, Bard, Burch and Bowling 2012.) An iteration samples public cards down to the end of the trunk. The abstracted
+player walks everything that may follow; its opponent, not abstracted, minimises regret in the trunk, and below it plays
+a best response that is worked out for the sampled subgame and thrown away. Only the abstracted player's average is sure
+to converge. A trunk of all rounds is public chance sampling with one player unabstracted; without a trunk it is CFR-BR
+with a full best response. Both seats are solved, each against an opponent of its own, on the same samples.
+
+An iteration has several subgames (`boards`), which all see the same strategies, as do both players: what a player
+regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a subgame each, and
+what they gather is added in the order of the samples: results do not depend on how many threads there are.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from math import comb, prod
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise._jit import F32
+from equipoise.abstraction.buckets import BucketMap, card_fingerprint
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.solve.board_samples import BoardSource
+from equipoise.solve.cfr_br import profile_of
+from equipoise.solve.schedule import Gains
+from equipoise.solve.subgame_engine import RowTables, SubgameEngine, Worker
+from equipoise.strategy.profile import Profile
+from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.public_tree import PublicTree
+from equipoise.tree.subgames import Subgame, SubgameDealer
+
+BOARDS = 16  # subgames an iteration
+KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
+MOST_ROWS = 65_535
+MOST_BOARDS = 100_000
+
+Found = tuple[RowTables, RowTables]
+
+
+class HybridCFRBR:
+    """A solver (`solver.py`): both seats' abstracted players, each against a hybrid agent with a trunk of its own."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        buckets: BucketMap,
+        *,
+        trunk: int,
+        boards: int = BOARDS,
+        cycle: bool = True,
+        schedule: str = "cfr+",
+        seed: int = 1,
+        threads: int = 1,
+    ) -> None:
+        rules = tree.rules
+        _check(tree, buckets, trunk, boards)
+        self.tree, self.buckets, self.trunk, self.boards, self.threads = tree, buckets, trunk, boards, threads
+        lossless = BucketMap.lossless(rules)
+        self.layout = SlotLayout(tree, buckets.buckets)
+        whole = SlotLayout(tree, lossless.buckets)
+        self.regret: F32 = np.zeros(self.layout.slots, np.float32)
+        self.average: F32 = np.zeros(self.layout.slots, np.float32)
+        self.trunk_regret: F32 = np.zeros(trunk_slots(whole, trunk), np.float32)
+        self.iteration = self.nodes = self.visited = 0
+        street = min(trunk, rules.rounds - 1)
+        self.source = BoardSource(rules, seed, cycle, street)
+        self._gains = Gains(schedule)
+        self._dealer = SubgameDealer(buckets, lossless, trunk)
+        holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
+        self._engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
+        self._workers: SimpleQueue[Worker] = SimpleQueue()
+        for _ in range(threads):
+            self._workers.put(self._engine.worker())
+        self._kept: dict[tuple[int, ...], Subgame] = {}
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations."""
+        for _ in range(iterations):
+            boards, weights = self.source.boards(self.visited, self.boards)
+            samples = [(tuple(board), float(weight)) for board, weight in zip(boards.tolist(), weights, strict=True)]
+            self._gains.advance(self.iteration + 1, [self.regret, self.trunk_regret], self.average)
+            results = self._pool.map(self._walk, samples) if self.threads > 1 else map(self._walk, samples)
+            for subgame, found in list(results):
+                for seat in range(PLAYERS):
+                    self._engine.add(
+                        subgame, seat, found[seat], self._gains, (self.regret, self.trunk_regret), self.average
+                    )
+                self.nodes += PLAYERS * PLAYERS * len(self.tree) * len(subgame.cards.cards)
+            self.visited += self.boards
+            self.iteration += 1
+
+    def _walk(self, sample: tuple[tuple[int, ...], float]) -> tuple[Subgame, list[Found]]:
+        """A subgame, and what the walks of both seats gather there."""
+        subgame = self._subgame(*sample)
+        worker = self._workers.get()
+        try:
+            tables = self.regret, self.trunk_regret
+            return subgame, [self._engine.walk(subgame, seat, tables, worker) for seat in range(PLAYERS)]
+        finally:
+            self._workers.put(worker)
+
+    def _subgame(self, board: tuple[int, ...], weight: float) -> Subgame:
+        """A subgame, dealt or kept: few games have so few that all can be kept."""
+        if board in self._kept:
+            return self._kept[board]
+        subgame = self._dealer.deal(board, weight)
+        if self.source.cycle and subgame.bytes * self.source.size <= KEPT_BYTES:
+            self._kept[board] = subgame
+        return subgame
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    def profile(self, *, current: bool = False) -> Profile:
+        """The average strategy, or the current one."""
+        return profile_of(self.layout, self.regret if current else self.average)
+
+    def state(self) -> dict[str, Any]:
+        """The opponents' regrets in the trunk, where the sequence of boards stands, and what increments count."""
+        identity = [self.source.seed, int(self.source.cycle), self.boards, self.visited]
+        sampling = np.array(identity, np.int64)
+        return {"trunk": self.trunk_regret, "sampling": sampling, "gains": self._gains.state()}
+
+    def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
+        """Take up a run whose tables have been put back."""
+        seed, cycle, boards, visited = (int(number) for number in state["sampling"])
+        if (seed, cycle, boards) != (self.source.seed, int(self.source.cycle), self.boards):
+            was = f"seed {seed}, cycle {bool(cycle)}, {boards} boards"
+            raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
+        if state["trunk"].shape != self.trunk_regret.shape:
+            raise InputError("a run with another trunk", remedy="restore it with its own")
+        self.iteration, self.nodes, self.visited = iteration, nodes, visited
+        self.trunk_regret[:] = state["trunk"]
+        self._gains.restore(state["gains"])
+
+
+def trunk_slots(whole: SlotLayout, trunk: int) -> int:
+    """How many slots the unabstracted opponents of both seats have: streets come one after the other."""
+    return whole.slots if trunk == whole.tree.rules.rounds else int(whole.first[trunk, 0])
+
+
+def subgame_boards(rules: GameRules, street: int) -> int:
+    """The last boards that may follow a board of a street, suits told apart."""
+    sizes = [rules.board_size(s) for s in range(rules.rounds)]
+    return prod(comb(rules.deck.size - sizes[s - 1], rules.board_cards[s]) for s in range(street + 1, rules.rounds))
+
+
+def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int) -> None:
+    rules = tree.rules
+    if card_fingerprint(rules) != card_fingerprint(buckets.rules):
+        raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
+    if not 0 <= trunk <= rules.rounds or rules.rounds == 1:
+        what = f"{rules.name} has {rules.rounds} round{'s' if rules.rounds > 1 else ''}"
+        raise InputError(f"a trunk of {trunk} rounds", remedy=f"{what}: use 1 to that, or leave it out")
+    if boards < 1:
+        raise InputError(f"{boards} subgames an iteration", remedy="sample at least one")
+    if tree.street[0] != 0 or rules.hole_cards > 2:
+        raise InputError("a tree that the hybrid agent cannot walk", remedy="use a whole game of one or two holes")
+    holes = comb(rules.deck.size - sum(rules.board_cards), rules.hole_cards)
+    below = subgame_boards(rules, min(trunk, rules.rounds - 1))
+    if below > MOST_BOARDS:
+        raise InputError(f"{below:,} boards in a subgame", remedy="use a longer trunk")
+    if min(buckets.buckets[-1], holes * below) > MOST_ROWS:
+        raise InputError("too many buckets in a subgame", remedy="use a longer trunk or fewer buckets")

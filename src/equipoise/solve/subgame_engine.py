@@ -1,0 +1,314 @@
+"""The engine of `subgame_walk.py`: a betting program, tables of a subgame's rows, and the memory of a thread.
+
+A seat's abstracted player and its opponent have tables of the rows that a subgame has. They are opened from the tables
+of the run, two walks fill them (the opponent's, who responds, then the abstracted player's, who answers), and what they
+have gathered is added to the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise._arrays import aligned_zeros
+from equipoise._jit import F32, F64, I32, I64, U32
+from equipoise._simd import LANES
+from equipoise.games.rules import PLAYERS
+from equipoise.solve.bucketed_walk import Play, Turn
+from equipoise.solve.engine import EMPTY, find_runouts, look, make_workspace
+from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded
+from equipoise.solve.program import BettingProgram, compile_tree
+from equipoise.solve.public_chance import Scratch
+from equipoise.solve.sampled_last_street import Batches, LaneSpace, compile_batches, make_lane_space
+from equipoise.solve.schedule import Gains
+from equipoise.solve.subgame_lanes import (
+    NOWHERE,
+    Above,
+    Choices,
+    LaneRows,
+    Slots,
+    close_lanes,
+    open_lanes,
+)
+from equipoise.solve.subgame_walk import Lanes, add_rows, walk_subgame
+from equipoise.tree.bucketed_cards import PresentBuckets
+from equipoise.tree.infosets import SlotLayout, board_blocks
+from equipoise.tree.public_cards import PublicCards
+from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.subgames import Subgame
+
+ONE = np.float32(1)
+NO_FLOOR = np.float32(-np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """A player's tables of a subgame's rows: flat before the last street, [street][row, slot]; in lanes on it."""
+
+    regret: F32  # as it was when the subgame was opened
+    increment: F32
+    average: F32
+    base: I64  # [street] where its rows start
+    lanes: LaneRows
+
+
+@dataclass(eq=False)
+class Worker:
+    """The memory of one thread."""
+
+    workspace: Workspace
+    spaces: tuple[LaneSpace, LaneSpace]  # [walker]
+    above: Above
+    scratch: dict[int, Scratch] = field(default_factory=dict)
+    choice: Any = field(default_factory=lambda: np.zeros(0, np.uint8))
+    lanes: Any = field(default_factory=lambda: np.zeros(0, np.uint16))
+
+
+class SubgameEngine:
+    """Walks subgames for one run; `layouts` are those of the abstracted player and of its opponent."""
+
+    def __init__(self, tree: PublicTree, layouts: tuple[SlotLayout, SlotLayout], trunk: int, holes: int) -> None:
+        self.tree, self.layouts, self.trunk, self.holes = tree, layouts, trunk, holes
+        self.last = tree.rules.rounds - 1
+        self.program: BettingProgram = compile_tree(tree)
+        nodes = self.program.arrays.node
+        self.street = tree.street[nodes]
+        self.offset = tuple(layout.offset[nodes] for layout in layouts)
+        self.stride = layouts[0].stride[nodes]  # that of both: rows do not depend on how many there are
+        self.batches = tuple(compile_batches(self.program, walker, self.offset[0]) for walker in range(PLAYERS))
+        self.nodes = _Nodes(self.program, self.batches[0])
+
+    def worker(self) -> Worker:
+        """Memory for a thread."""
+        rounds, holes = self.tree.rules.rounds, self.holes
+        first, second = (make_lane_space(batches, holes, 1) for batches in self.batches)
+        size = len(self.batches[0].lanes) * padded(holes) * LANES
+        above = Above(aligned_zeros(size, np.float32), aligned_zeros(size, np.float32))
+        return Worker(make_workspace(self.program, [*[holes] * (rounds - 1), 0]), (first, second), above)
+
+    def walk(
+        self, subgame: Subgame, seat: int, tables: tuple[F32, F32], worker: Worker, *, averaging: bool = True
+    ) -> tuple[RowTables, RowTables]:
+        """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
+        mine, theirs = (
+            self._open(subgame, which, seat if which == 0 else 1 - seat, tables[which], averaging)
+            for which in range(PLAYERS)
+        )
+        shared = self._play(subgame, seat, mine, theirs, worker)
+        opponent = 1 - seat
+        responding = shared._replace(
+            mine=theirs.regret, theirs=mine.regret, regret=theirs.increment, average=mine.average,
+            turn=Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE),
+        )  # fmt: skip
+        answering = shared._replace(
+            mine=mine.regret, theirs=theirs.regret, regret=mine.increment,
+            turn=Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
+        )  # fmt: skip
+        choices = self._choices(subgame, opponent, worker)
+        by_player = (mine.lanes, theirs.lanes) if seat == 0 else (theirs.lanes, mine.lanes)
+        scratch = self._scratch(subgame, worker)
+        for walker, play in ((opponent, responding), (seat, answering)):
+            lanes = Lanes(self.batches[walker], by_player, choices, worker.above, worker.spaces[walker])
+            walk_subgame(self._plan(subgame, walker), play, lanes, scratch, worker.workspace)
+        return mine, theirs
+
+    def add(
+        self,
+        subgame: Subgame,
+        seat: int,
+        found: tuple[RowTables, RowTables],
+        gains: Gains,
+        tables: tuple[F32, F32],
+        average: F32,
+    ) -> None:
+        """Add what the walks have gathered to the tables of a run."""
+        gain, floor, mean_gain = np.float32(gains.regret), gains.floor, np.float32(gains.average)
+        for which, (rows, mine) in enumerate(zip(subgame.rows, found, strict=True)):
+            player, layout = (seat, 1 - seat)[which], self.layouts[which]
+            for street in range(min(len(rows), self.last)):
+                width, first = int(layout.width[street, player]), int(layout.first[street, player])
+                part = slice(int(mine.base[street]), int(mine.base[street]) + len(rows[street]) * width)
+                end = first + layout.buckets[street] * width
+                add_rows(rows[street], width, mine.increment[part], gain, floor, tables[which][first:end])
+                if mine.average.size:
+                    add_rows(rows[street], width, mine.average[part], mean_gain, NO_FLOOR, average[first:end])
+            if mine.lanes.rows:
+                slots = self._slots(which)
+                close_lanes(rows[self.last], slots, mine.lanes, gain, floor, mean_gain, tables[which], average)
+
+    def _open(self, subgame: Subgame, which: int, player: int, table: F32, averaging: bool) -> RowTables:
+        """Tables for a subgame's rows."""
+        rows, layout = subgame.rows[which], self.layouts[which]
+        sizes = [len(rows[s]) * int(layout.width[s, player]) if s < len(rows) else 0 for s in range(self.last)]
+        base = np.cumsum([0, *sizes])
+        regret = np.zeros(base[-1], np.float32)
+        for street in range(min(len(rows), self.last)):
+            width, first = int(layout.width[street, player]), int(layout.first[street, player])
+            whole = table[first : first + layout.buckets[street] * width].reshape(-1, width)
+            np.take(whole, rows[street], axis=0, out=regret[base[street] : base[street + 1]].reshape(-1, width))
+        average = np.zeros(base[-1] if which == 0 and averaging else 0, np.float32)
+        lanes = self._open_lanes(which, player, rows, table, averaging)
+        return RowTables(regret, np.zeros_like(regret), average, base, lanes)
+
+    def _open_lanes(self, which: int, player: int, rows: Sequence[U32], table: F32, averaging: bool) -> LaneRows:
+        nodes = self.nodes
+        if len(rows) <= self.last:  # it responds there
+            return LaneRows(nodes.first[player], EMPTY, EMPTY, EMPTY, nodes.before[player], 0)
+        count = len(rows[self.last])
+        actions, decisions = nodes.actions[player] * count * LANES, nodes.decisions[player] * count * LANES
+        reached = decisions if which == 0 and averaging else 0
+        sizes = (actions, actions, reached)
+        chance, total, reach = (aligned_zeros(size, np.float32) for size in sizes)
+        lanes = LaneRows(nodes.first[player], chance, total, reach, nodes.before[player], count)
+        open_lanes(rows[self.last], self._slots(which), table, lanes)
+        return lanes
+
+    def _slots(self, which: int) -> Slots:
+        nodes = self.nodes
+        return Slots(self.batches[0].place, nodes.lanes, self.offset[which], self.stride, nodes.width)
+
+    def _play(self, subgame: Subgame, seat: int, mine: RowTables, theirs: RowTables, worker: Worker) -> Play:
+        """What both walks have in common."""
+        program, cards = self.program.arrays, subgame.cards.arrays
+        by_player = (mine, theirs) if seat == 0 else (theirs, mine)
+        base = np.zeros((PLAYERS, self.tree.rules.rounds), np.int64)
+        counts = np.zeros((self.tree.rules.rounds, PLAYERS), np.int32)
+        for player, tables in enumerate(by_player):
+            base[player, : self.last] = tables.base[:-1]
+            rows = subgame.rows[0 if player == seat else 1]
+            counts[: len(rows), player] = [len(part) for part in rows]
+        acting = np.maximum(program.player, 0)
+        present = PresentBuckets(
+            number=subgame.number[seat],
+            bucket=np.arange(counts.max(), dtype=np.uint32),
+            first=np.zeros((len(cards.street), PLAYERS), np.int64),
+            counts=counts[cards.street],
+        )
+        choice, first = self._room(subgame, 1 - seat, worker)
+        return Play(
+            base[acting, self.street] + self._column, self.stride, present, board_weights(subgame.cards),
+            EMPTY, EMPTY, EMPTY, EMPTY, choice, first, self._choice_rows[0],
+            Turn(0, False, False, False, False, ONE, ONE, ONE),
+        )  # fmt: skip
+
+    @cached_property
+    def _column(self) -> I64:
+        """[place] where a decision stands in a row."""
+        layout, nodes = self.layouts[0], self.program.arrays.node
+        first = layout.first[self.street, np.maximum(self.program.arrays.player, 0)]
+        return np.where(self.program.arrays.kind == DECISION, layout.offset[nodes] - first, 0)
+
+    @cached_property
+    def _choice_rows(self) -> tuple[I32, I64, list[list[Any]]]:
+        """[place] a responder's decision among those of its street; [street, player] how many; and their passive
+
+        actions. On the last street and in the trunk there are none.
+        """
+        program = self.program.arrays
+        row = np.full(len(program.kind), -1, np.int32)
+        passive: list[list[list[int]]] = [[[] for _ in range(PLAYERS)] for _ in range(self.last + 1)]
+        for place in np.flatnonzero(program.kind == DECISION).tolist():
+            street, player = int(self.street[place]), int(program.player[place])
+            if self.trunk <= street < self.last:
+                row[place] = len(passive[street][player])
+                passive[street][player].append(int(self.nodes.passive_of(place)))
+        counts = np.array([[len(part) for part in parts] for parts in passive], np.int64)
+        return row, counts, [[np.array(part, np.uint8) for part in parts] for parts in passive]
+
+    def _room(self, subgame: Subgame, player: int, worker: Worker) -> tuple[Any, I64]:
+        """Room for what a responder does before the last street, filled with its passive actions."""
+        cards = subgame.cards.arrays
+        _, counts, passive = self._choice_rows
+        rows = counts[cards.street]
+        rows[:, 1 - player] = 0
+        first, size = board_blocks(rows, cards.counts)
+        if worker.choice.size < size:
+            worker.choice = np.zeros(size, np.uint8)
+        for board in np.flatnonzero(rows[:, player]).tolist():
+            start, count = int(first[board, player]), int(cards.counts[board, player])
+            block = worker.choice[start : start + int(rows[board, player]) * count].reshape(-1, count)
+            block[:] = passive[cards.street[board]][player][:, np.newaxis]
+        return worker.choice, first
+
+    def _choices(self, subgame: Subgame, player: int, worker: Worker) -> Choices:
+        """Room for what a responder does on the last street."""
+        nodes, cards = self.nodes, subgame.cards
+        first = cards.street_first[self.last]
+        holes = int(cards.arrays.counts[first, 0])
+        boards = cards.street_first[self.last + 1] - first
+        size = boards * nodes.actions[player] * holes if self.trunk <= self.last else 0
+        if worker.lanes.size < size:
+            worker.lanes = np.zeros(size, np.uint16)
+        return Choices(nodes.first[player], nodes.passive, worker.lanes, nodes.actions[player], holes, first)
+
+    def _scratch(self, subgame: Subgame, worker: Worker) -> Scratch:
+        most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
+        if most not in worker.scratch:
+            slots = int(self.tree.num_children.max()) * most
+            worker.scratch = {most: Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, most)))}
+        return worker.scratch[most]
+
+    def _plan(self, subgame: Subgame, walker: int) -> Plan:
+        nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
+        cards = subgame.cards
+        holes = int(cards.arrays.counts[0, 0])
+        return Plan(
+            program=self.program.arrays,
+            boards=cards.arrays,
+            runouts=self._runouts(subgame),
+            tables=Tables(nowhere, EMPTY, EMPTY, EMPTY, nowhere, EMPTY.reshape(0, 2), nothing, np.zeros((PLAYERS, 0))),
+            step=look(walker, EVALUATE),
+            weights=cards.arrays.weight,
+            two_cards=self.tree.rules.hole_cards == 2,
+            root_reach=np.full(holes, subgame.weight, np.float32),
+            root_value=np.zeros(holes, np.float32),
+        )
+
+    def _runouts(self, subgame: Subgame) -> Runouts:
+        """Showdowns before the last street, where there are any."""
+        kinds = self.program.arrays.kind[self.street < self.last]
+        if (kinds == SHOWDOWN).any():
+            return find_runouts(self.tree, subgame.with_sampled_cards)
+        return Runouts(np.zeros((0, PLAYERS), np.int64), np.zeros(0, np.int16), np.zeros(0))
+
+
+class _Nodes:
+    """Decisions of the last street's batches: [node of a batch] or by player."""
+
+    def __init__(self, program: BettingProgram, batches: Batches) -> None:
+        arrays, self._arrays = program.arrays, program.arrays
+        places = batches.place[:, 0]
+        decides = arrays.kind[places] == DECISION
+        self.width: I32 = np.where(decides, arrays.num_children[places], 0).astype(np.int32)
+        ends = np.append(batches.first_place[1:], len(places))
+        self.lanes: I32 = np.repeat(batches.lanes, ends - batches.first_place).astype(np.int32)
+        self.passive: I32 = np.array([self.passive_of(int(p)) for p in places], np.int32)
+        self.first, self.before, self.actions, self.decisions = [], [], [], []
+        for player in range(PLAYERS):
+            mine = decides & (arrays.player[places] == player)
+            widths = np.where(mine, self.width, 0)
+            self.first.append(np.where(mine, np.cumsum(widths) - widths, NOWHERE).astype(np.int32))
+            self.before.append(np.where(mine, np.cumsum(mine) - mine, NOWHERE).astype(np.int32))
+            self.actions.append(int(widths.sum()))
+            self.decisions.append(int(mine.sum()))
+
+    def passive_of(self, place: int) -> int:
+        """Which action of a decision checks or calls: the first that does not fold."""
+        arrays = self._arrays
+        if arrays.kind[place] != DECISION:
+            return 0
+        return int(arrays.kind[arrays.first_child[place]] == FOLDED)
+
+
+def board_weights(cards: PublicCards) -> F64:
+    """[board] the probability of all deals from the root, given two holes, times the class's size."""
+    arrays = cards.arrays
+    found = arrays.weight.copy()
+    for street in range(cards.root_street + 1, len(cards.street_first) - 1):
+        part = slice(cards.street_first[street], cards.street_first[street + 1])
+        found[part] *= found[arrays.parent[part]]
+    return found
