@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from equipoise import Deck, GameRules, InputError, build_tree, exploitability, load_game
+from equipoise import GameRules, InputError, build_tree, exploitability, load_game
 from equipoise._jit import F64
-from equipoise.abstraction.buckets import BucketMap, StreetBuckets
+from equipoise.abstraction.buckets import BucketMap
 from equipoise.agents.blueprint import profile_agent
-from equipoise.cards.isomorphism import HandIndexer
 from equipoise.experiments.leduc_pathology import PUBLISHED, VALUE, class_map, pathology
 from equipoise.solve.bucketed_engine import BucketedEngine
 from equipoise.solve.cfr_br import CFRBR, AbstractCFR, begin_stage, profile_of
@@ -23,25 +20,9 @@ from equipoise.solve.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
+from small_games import LEDUC, LIMIT, TWO_STREETS, forgetful
 
-LEDUC = load_game("leduc")
-SMALL = dataclasses.replace(load_game("holdem.two-four"), deck=Deck(4, 3), max_raises=(1, 2), name="small")
-THREE = dataclasses.replace(
-    load_game("holdem.limit"), deck=Deck(4, 2), board_cards=(0, 2, 0, 1), max_raises=(1, 1, 1, 1), name="streets"
-)
-GAMES = {"kuhn": load_game("kuhn"), "leduc": LEDUC, "small": SMALL, "streets": THREE}
-
-
-@cache
-def forgetful(name: str) -> BucketMap:
-    """Few buckets that mix hands without sense, and forget: imperfect recall."""
-    rules = GAMES[name]
-    streets = []
-    for street in range(rules.rounds):
-        deals = rules.unordered_deals(street)
-        hands = np.arange(HandIndexer(deals, rules.deck).size)
-        streets.append(StreetBuckets(deals, 2 + street, (hands * 7 % 11 % (2 + street)).astype(np.uint16)))
-    return BucketMap(rules, tuple(streets), recipe="forgetful")
+GAMES = {"kuhn": load_game("kuhn"), "leduc": LEDUC, "small": TWO_STREETS, "streets": LIMIT}
 
 
 def measured(rules: GameRules, profile: Profile, buckets: BucketMap) -> tuple[float, float]:
@@ -53,7 +34,7 @@ def measured(rules: GameRules, profile: Profile, buckets: BucketMap) -> tuple[fl
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", list(GAMES))
 def test_losses_are_what_the_measuring_engine_says(name: str, threads: int) -> None:
-    rules, buckets = GAMES[name], forgetful(name)
+    rules, buckets = GAMES[name], forgetful(GAMES[name])
     solver = CFRBR(build_tree(rules), buckets, threads=threads, precision=np.float64)
     solver.run(3)
     for current in (False, True):
@@ -70,7 +51,7 @@ def test_a_bucket_regrets_what_its_holes_regret(name: str) -> None:
 
     The player's own strategy does not look at its cards, so that its reach is one number.
     """
-    rules, buckets, rng = GAMES[name], forgetful(name), np.random.default_rng(1)
+    rules, buckets, rng = GAMES[name], forgetful(GAMES[name]), np.random.default_rng(1)
     tree = build_tree(rules)
     engine = BucketedEngine(tree, (buckets, buckets), precision=np.float64)
     layout = SlotLayout(tree, buckets.buckets)
@@ -152,7 +133,7 @@ def test_cfr_br_finds_what_cfr_against_the_unabstracted_finds(name: str) -> None
 
 
 def test_imperfect_recall_and_threads() -> None:
-    tree, buckets = build_tree(SMALL), forgetful("small")
+    tree, buckets = build_tree(TWO_STREETS), forgetful(TWO_STREETS)
     solvers = [CFRBR(tree, buckets, threads=threads, precision=np.float64) for threads in (1, 2, 2)]
     for solver in solvers:
         solver.run(1)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise import BetMenu, Deck, GameRules, build_tree, exploitability, load_game
+import small_games
+from equipoise import GameRules, exploitability, load_game
 from equipoise._jit import F64, U32
-from equipoise.abstraction.buckets import BucketMap, StreetBuckets
+from equipoise.abstraction.buckets import BucketMap
 from equipoise.agents.measured import ByBucket, ProfileAgent
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.solve import public_chance
@@ -27,37 +28,19 @@ from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
+from small_games import LIMIT, NO_LIMIT, forgetful
 
-LIMIT = dataclasses.replace(
-    load_game("holdem.limit"), deck=Deck(4, 2), board_cards=(0, 2, 0, 1), max_raises=(1, 1, 1, 1), name="limit"
-)
-NO_LIMIT = dataclasses.replace(
-    load_game("holdem.nolimit"), deck=Deck(3, 3), board_cards=(0, 1, 1, 1), stacks=(700, 700), name="no-limit"
-)
-MENU = BetMenu.from_table({"bet": [1.0], "raise": ["all-in"], "cap": 2, "flop": {"cap": 1}, "turn": {"cap": 0}}, 4)
 GAMES = {"kuhn": load_game("kuhn"), "leduc": load_game("leduc"), "limit": LIMIT, "no-limit": NO_LIMIT}
 VARIANTS = [name for name in SCHEDULES if name != "predictive"]
 
 
-@cache
 def tree_of(name: str) -> PublicTree:
-    rules = GAMES[name]
-    return build_tree(rules, None if rules.limit else MENU)
+    return small_games.tree_of(GAMES[name])
 
 
-@cache
 def map_of(name: str, recall: str) -> BucketMap:
     """All hands told apart; or hands that forget the order of the deals and share a bucket with unlike ones."""
-    rules = GAMES[name]
-    if recall == "lossless":
-        return BucketMap.lossless(rules)
-    streets = []
-    for street in range(rules.rounds):
-        deals = rules.unordered_deals(street)
-        hands = np.arange(HandIndexer(deals, rules.deck).size)
-        count = 2 + street
-        streets.append(StreetBuckets(deals, count, (hands * 7 % 11 % count).astype(np.uint16)))
-    return BucketMap(rules, tuple(streets), recipe="imperfect")
+    return BucketMap.lossless(GAMES[name]) if recall == "lossless" else forgetful(GAMES[name])
 
 
 def blocks(layout: SlotLayout, table: Any) -> dict[int, Any]:

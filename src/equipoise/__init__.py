@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from equipoise.play.winnings import Winnings as Winnings
     from equipoise.solve.cfr_br import CFRBR as CFRBR
     from equipoise.solve.cfr_br import AbstractCFR as AbstractCFR
+    from equipoise.solve.hybrid import HybridCFRBR as HybridCFRBR
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
     from equipoise.solve.run import Run as Run
@@ -136,6 +137,7 @@ _HOME = {
     "load_player": "agents.load",
     "CFRBR": "solve.cfr_br",
     "AbstractCFR": "solve.cfr_br",
+    "HybridCFRBR": "solve.hybrid",
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",

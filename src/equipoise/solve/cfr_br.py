@@ -4,7 +4,7 @@
 response of the whole game to its current strategy. Both its average and its current strategy come near the best that
 its buckets can say. The two seats are two runs: each has its own opponent, who is computed for it and has no tables.
 Of equally good actions the opponent takes the one it took before. This is the paper's variant with a full best
-response; the hybrid agent with a trunk is not here yet.
+response; for the hybrid agent with a trunk see `hybrid.py`.
 
 The error falls with the root of the iterations. An addition of ours, stages: every `stage` iterations the current
 strategy is set to the average, regrets are scaled by `growth` (so that steps get smaller), and averaging begins anew.

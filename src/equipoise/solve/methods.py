@@ -14,12 +14,14 @@ HOMES = {
     "external": ("external", "External"),
     "pcs": ("public_chance", "PublicChance"),
     "cfr-br": ("cfr_br", "CFRBR"),
+    "cfr-br with a trunk": ("hybrid", "HybridCFRBR"),
 }
 
 
 def make_solver(recipe: Recipe, tree: PublicTree, buckets: BucketMap, threads: int) -> Solver:
     """The solver of a recipe, its tables zero."""
-    module, name = HOMES[recipe.solver.method]
+    trunk = " with a trunk" if recipe.solver.trunk else ""
+    module, name = HOMES[recipe.solver.method + trunk]
     try:
         made = getattr(import_module(f"equipoise.solve.{module}"), name)
     except ModuleNotFoundError:

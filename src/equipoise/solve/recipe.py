@@ -4,7 +4,7 @@
     [betting]                       # no-limit: a bet menu, or the name of one
     [cards]                         # buckets of each street, see abstraction/card_recipe.py; without it, lossless
     [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
-                                    # stage (cfr-br)
+                                    # stage, or trunk, boards, cycle (cfr-br)
     [stop]                          # minutes, iterations, exploitability: the first that is reached
     [checkpoint]                    # minutes between two, and how many to keep
     [measure]                       # method, and every so many minutes
@@ -53,11 +53,12 @@ class SolverRecipe(_Checked):
     schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
     seed: int = Field(default=1, ge=0)
     threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
-    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs: in an iteration
-    cycle: bool | None = None  # pcs: every board once before any comes again
+    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
+    cycle: bool | None = None  # the same: every board once before any comes again
     period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
     stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
+    trunk: int | None = Field(default=None, ge=1)  # cfr-br: rounds above the sampled subgames; none: nothing is sampled
 
     @model_validator(mode="after")
     def _whole(self) -> SolverRecipe:
@@ -71,16 +72,21 @@ class SolverRecipe(_Checked):
             raise ValueError("schedule predictive does not sample: use linear, discounted, cfr+ or cfr")
         if self.prune is not None and self.schedule == "cfr+":
             raise ValueError("prune needs negative regrets: use another schedule than cfr+")
-        own = {"external": ("period", "prune"), "pcs": ("boards", "cycle"), "cfr-br": ("stage",)}
-        foreign = {key for method, keys in own.items() if method != self.method for key in keys}
+        sampled = ("boards", "cycle")
+        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": ("stage", "trunk", *sampled)}
+        foreign = {key for keys in own.values() for key in keys if key not in own[self.method]}
         for key in sorted(foreign):
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for method {self.method}: leave it out")
+        if self.method == "cfr-br":
+            for key in ("stage",) if self.trunk else sampled:
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key} is not for method cfr-br {'with' if self.trunk else 'without'} a trunk")
         return self
 
     def settings(self) -> dict[str, Any]:
         """What determines the result, and is said: keywords of the solver."""
-        unused = {"seed"} if self.method == "cfr-br" else set()  # it does not sample
+        unused = {"seed"} if self.method == "cfr-br" and self.trunk is None else set()  # it does not sample
         said = self.model_dump(exclude={"method", "threads", *unused})
         return {key: value for key, value in said.items() if value is not None}
 

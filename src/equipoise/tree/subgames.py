@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._jit import U16, U32
+from equipoise._jit import F64, U16, U32
 from equipoise.abstraction.buckets import BucketMap
+from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.bucketed_cards import buckets_of_places
 from equipoise.tree.public_cards import Boards, PublicCards, deal_boards
@@ -58,13 +59,19 @@ class SubgameDealer:
 
     def deal(self, board: Sequence[int], weight: float) -> Subgame:
         """The subgame of a sampled board."""
-        below = deal_boards(self.rules, board=tuple(board))
+        below = deal_boards(self.rules, board=tuple(board), also_keep=(self._when_dealt(board),))
         cards = with_streets_above(below)
         first, second = np.zeros((PLAYERS, len(cards.arrays.hole)), np.uint16)
         number = first, second
         mine = self._number(cards, 0, self.rules.rounds, number)
         theirs = self._number(cards, 1, self.trunk, number)
         return Subgame(cards, weight, below.root_street, (mine, theirs), number)
+
+    def _when_dealt(self, board: Sequence[int]) -> F64:
+        """[hole] what a renaming of suits must keep: a flop and a turn card that change places are another deal."""
+        rounds = np.zeros(self.rules.deck.size)
+        rounds[list(board)] = np.repeat(np.arange(self.rules.rounds), self.rules.board_cards)[: len(board)]
+        return np.asarray(rounds[hole_card_table(self.rules.deck, self.rules.hole_cards)].sum(axis=1))
 
     def _number(self, cards: PublicCards, which: int, streets: int, number: tuple[Any, Any]) -> tuple[U32, ...]:
         """Number the rows of some streets for the abstracted player (0) or the other (1), in both seats."""
