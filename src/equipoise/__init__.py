@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from equipoise.solve.recipe import Recipe as Recipe
     from equipoise.solve.recipe import load_recipe as load_recipe
     from equipoise.solve.run import Run as Run
+    from equipoise.solve.run_strategy import run_strategy as run_strategy
     from equipoise.solve.show import show_strategy as show_strategy
     from equipoise.solve.solution import Solution as Solution
     from equipoise.solve.solving import solve as solve
@@ -141,6 +142,7 @@ _HOME = {
     "Recipe": "solve.recipe",
     "load_recipe": "solve.recipe",
     "Run": "solve.run",
+    "run_strategy": "solve.run_strategy",
     "show_strategy": "solve.show",
     "StrategyFile": "strategy.file",
     "load_strategy": "strategy.file",

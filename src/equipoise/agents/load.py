@@ -1,7 +1,8 @@
 """What a command's WHAT names: a run folder, a strategy file or a named agent, with options after `?`.
 
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
-how bets that are not in the tree are read (`agents/translate.py`), `menu` the bets of a named agent in a no-limit game.
+how bets that are not in the tree are read (`agents/translate.py`), `menu` the bets of a named agent in a no-limit game,
+`strategy` the average or the current strategy of a run as its newest checkpoint has it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from equipoise.agents.translate import TRANSLATIONS
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.solve.run_strategy import run_strategy
 from equipoise.strategy.file import StrategyFile, load_strategy, size_of_strategy
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, build_tree
 
 DEFAULT_MENU = "standard"
-OPTIONS = ("post", "translate", "menu")
+OPTIONS = ("post", "translate", "menu", "strategy")
 MOST_CHECKED = 1 << 30  # bytes: larger files are opened at once, and their checksum is left to `strategy show`
 
 
@@ -40,6 +42,7 @@ class What:
     post: PostProcess
     translate: str
     menu: str | None
+    strategy: str | None = None
 
     @classmethod
     def read(cls, text: str, menu: str | None = None) -> What:
@@ -55,7 +58,10 @@ class What:
         translate = options.get("translate", TRANSLATIONS[0])
         if translate not in TRANSLATIONS:
             raise InputError(f"translate={shown(translate)}", remedy=f"use {', '.join(TRANSLATIONS)}")
-        return cls(name, post, translate, options.get("menu", menu))
+        found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"))
+        if found.strategy is not None and found.is_named:
+            raise InputError(f"no run {shown(name)}, so no strategy={shown(found.strategy)}", remedy="name a run")
+        return found
 
     @property
     def is_named(self) -> bool:
@@ -63,7 +69,11 @@ class What:
 
     def open(self, game: str | GameRules) -> StrategyFile:
         """The strategy file of a run or file, for the game that a command names, if it does."""
-        strategy = load_strategy(self.name, check=size_of_strategy(self.name) <= MOST_CHECKED)
+        check = size_of_strategy(self.name) <= MOST_CHECKED
+        if self.strategy is None:
+            strategy = load_strategy(self.name, check=check)
+        else:
+            strategy = run_strategy(self.name, self.strategy, check=check)
         if game:
             strategy.require(self.rules(game))
         if self.menu is not None:

@@ -136,7 +136,8 @@ def strategy_show(
 
 
 @app.command(
-    epilog="Examples: equipoise measure runs/leduc; equipoise measure always-call --game holdem.limit --sample-flops 20"
+    epilog="Examples: equipoise measure runs/leduc; equipoise measure runs/br --current; "
+    "equipoise measure always-call --game holdem.limit --sample-flops 20"
     "; equipoise measure runs/demo --method lbr --minutes 5"
 )
 def measure(
@@ -145,6 +146,9 @@ def measure(
     ],
     game: Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")] = "",
     menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
+    current: Annotated[
+        bool, typer.Option("--current", help="Of a run: its current strategy, as the newest checkpoint has it.")
+    ] = False,
     method: Annotated[
         str,
         typer.Option(
@@ -179,6 +183,7 @@ def measure(
             what,
             game=game,
             menu=menu,
+            current=current,
             method=method,
             sample_flops=sample_flops,
             out=out,

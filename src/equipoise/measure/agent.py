@@ -23,6 +23,7 @@ def measure_agent(
     *,
     game: str = "",
     menu: str | None = None,
+    current: bool = False,
     method: str = "auto",
     sample_flops: int | None = None,
     out: str | Path | None = None,
@@ -34,7 +35,7 @@ def measure_agent(
     threads: int = 0,
     progress: Tell | None = None,
 ) -> Exploitability | LocalBestResponse:
-    """How exploitable a run, a strategy file or a named agent is.
+    """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
     in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
@@ -43,6 +44,8 @@ def measure_agent(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
+    if current:
+        what += ("&" if "?" in what else "?") + "strategy=current"
     by_flops = sample_flops is not None or out is not None
     if method == "auto":
         _, rules, own_menu = load_agent(what, game, menu)

@@ -25,6 +25,7 @@ from equipoise.tree.public_tree import build_tree
 
 HANDS = 1000  # of a lower bound
 PROGRESS = "progress"  # the stem of a run's picture and its numbers
+PREFIXES = {"": ("average strategy", "o-"), "current_": ("current strategy", "s--")}  # of metrics; how they are drawn
 
 
 def train(
@@ -76,17 +77,17 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
         )
 
     def measure(profile: Profile, buckets: BucketMap) -> Measured:
-        agent = profile_agent("average", profile, buckets)
+        agent = profile_agent("trained", profile, buckets)
         return Measured(exploitability(rules, agent, menu=menu, threads=threads).exploitability)
 
     return measure
 
 
 def _bound(hands: int, threads: int) -> runs.Measure:
-    """Local best response against the average; every time with the same cards, so that changes are the strategy's."""
+    """Local best response against a strategy; every time with the same cards, so that changes are the strategy's."""
 
     def measure(profile: Profile, buckets: BucketMap) -> Measured:
-        agent = TableAgent("average", profile.layout, profile.chances, buckets)
+        agent = TableAgent("trained", profile.layout, profile.chances, buckets)
         found = local_best_response(agent, hands=hands, threads=threads)
         return Measured(lbr_mbb=found.lbr, lbr_ci95_mbb=found.ci95)
 
@@ -109,16 +110,27 @@ def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
     axes.set_ylabel("average positive regret", color="tab:gray")
     if drawn:
         axes.set_yscale("log")
-    exact = [row for row in rows if row.get("exploitability_mbb")]
-    bounds = [row for row in rows if row.get("lbr_mbb") is not None]
-    if exact:
-        right = axes.twinx()
-        seconds, values = ([row[key] for row in exact] for key in ("seconds", "exploitability_mbb"))
-        right.plot(seconds, values, "o-", color="tab:blue")
-        right.set_yscale("log")
-        right.set_ylabel("exploitability, mbb/g", color="tab:blue")
-    elif bounds:
-        right = axes.twinx()
-        seconds, values, widths = ([row[key] for row in bounds] for key in ("seconds", "lbr_mbb", "lbr_ci95_mbb"))
-        right.errorbar(seconds, values, widths, fmt="o-", color="tab:red", capsize=3)
-        right.set_ylabel("LBR, a lower bound on exploitability, mbb/hand, ± 95%", color="tab:red")
+    if any(row.get(f"{prefix}exploitability_mbb") for row in rows for prefix in PREFIXES):
+        _draw_exploitability(axes.twinx(), rows)
+    elif any(row.get(f"{prefix}lbr_mbb") is not None for row in rows for prefix in PREFIXES):
+        _draw_bounds(axes.twinx(), rows)
+
+
+def _draw_exploitability(right: Any, rows: list[dict[str, Any]]) -> None:
+    for prefix, (name, style) in PREFIXES.items():
+        known = [row for row in rows if row.get(f"{prefix}exploitability_mbb")]
+        seconds, values = ([row[key] for row in known] for key in ("seconds", f"{prefix}exploitability_mbb"))
+        right.plot(seconds, values, style, color="tab:blue", label=name if known else None)
+    right.set_yscale("log")
+    right.set_ylabel("exploitability, mbb/g", color="tab:blue")
+    right.legend()
+
+
+def _draw_bounds(right: Any, rows: list[dict[str, Any]]) -> None:
+    for prefix, (name, style) in PREFIXES.items():
+        known = [row for row in rows if row.get(f"{prefix}lbr_mbb") is not None]
+        keys = ("seconds", f"{prefix}lbr_mbb", f"{prefix}lbr_ci95_mbb")
+        seconds, values, widths = ([row[key] for row in known] for key in keys)
+        right.errorbar(seconds, values, widths, fmt=style, color="tab:red", capsize=3, label=name if known else None)
+    right.set_ylabel("LBR, a lower bound on exploitability, mbb/hand, ± 95%", color="tab:red")
+    right.legend()

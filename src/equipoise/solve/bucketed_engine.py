@@ -220,17 +220,21 @@ class BucketedEngine:
 
 
 def _check(tree: PublicTree, maps: Sequence[BucketMap]) -> None:
-    rules = tree.rules
-    if any(card_fingerprint(rules) != card_fingerprint(buckets.rules) for buckets in maps):
+    if any(card_fingerprint(tree.rules) != card_fingerprint(buckets.rules) for buckets in maps):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
-    if places(rules) > MOST_PLACES:
+    check_boards(tree.rules)
+
+
+def check_boards(rules: GameRules) -> None:
+    """Refuse a game whose boards are too many."""
+    if PLAYERS * sum(holes_by_street(rules)) > MOST_PLACES:
         raise InputError(
             f"{rules.name} has too many boards to walk them all in every iteration",
             remedy="use a smaller game, e.g. holdem.two-four, or another method",
         )
 
 
-def places(rules: GameRules) -> int:
-    """About how many places all boards of a game have."""
+def holes_by_street(rules: GameRules) -> list[int]:
+    """How many holes all boards of each street have, for one player."""
     holes = [comb(rules.deck.size - rules.board_size(street), rules.hole_cards) for street in range(rules.rounds)]
-    return PLAYERS * sum(count * size for count, size in zip(boards(rules), holes, strict=True))
+    return [count * size for count, size in zip(boards(rules), holes, strict=True)]

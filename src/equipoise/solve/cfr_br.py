@@ -4,7 +4,7 @@
 response of the whole game to its current strategy. Both its average and its current strategy come near the best that
 its buckets can say. The two seats are two runs: each has its own opponent, who is computed for it and has no tables.
 Of equally good actions the opponent takes the one it took before. This is the paper's variant with a full best
-response; for the hybrid agent with a trunk see `hybrid.py`.
+response; for the hybrid agent with a trunk see `hybrid.py`. `keep="current"` does without a table of averages.
 
 The error falls with the root of the iterations. An addition of ours, stages: every `stage` iterations the current
 strategy is set to the average, regrets are scaled by `growth` (so that steps get smaller), and averaging begins anew.
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, shown
 from equipoise._jit import F32, F64
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.games.rules import PLAYERS
@@ -44,23 +44,25 @@ class CFRBR:
         schedule: str = "cfr+",
         stage: int | None = None,
         growth: float = GROWTH,
+        keep: str = "both",
         threads: int = 1,
         precision: type = np.float32,
     ) -> None:
         _check(schedule, stage, growth)
+        _check_kept(keep, stage)
         self.tree, self.buckets, self.variant = tree, buckets, schedule
-        self.stage, self.growth = stage, growth
+        self.stage, self.growth, self.averaging = stage, growth, keep == "both"
         self.engine = BucketedEngine(tree, (buckets, buckets), threads=threads, precision=precision)
         self.layout: SlotLayout = self.engine.layouts[0]
         self.regret: F32 = self.engine.zeros(0)
-        self.average: F32 = self.engine.zeros(0)
+        self.average: F32 = self.engine.zeros(0) if self.averaging else np.zeros(0, precision)
         self.iteration = self.nodes = 0
         self.choice = self.engine.choices()
         self.current_losses = (0.0, 0.0)  # of the strategies that the last iteration began with
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
-        engine = self.engine
+        engine, average = self.engine, self.average if self.averaging else None
         for _ in range(iterations):
             done = self.iteration % self.stage if self.stage else self.iteration
             if done == 0 and self.iteration:
@@ -69,7 +71,7 @@ class CFRBR:
             losses = []
             for player in range(PLAYERS):
                 lost = engine.respond(
-                    1 - player, self.regret, choice=self.choice, average=self.average, keep=weights.average
+                    1 - player, self.regret, choice=self.choice, average=average, keep=weights.average
                 )
                 engine.update(player, self.regret, weights, choice=self.choice)
                 losses.append(lost)
@@ -79,12 +81,17 @@ class CFRBR:
 
     def losses(self, *, current: bool = False) -> tuple[float, float]:
         """What each player loses to a best response, in chips a hand: by the average or by the current strategy."""
-        table = self.regret if current else self.average
+        table = self._table(current)
         return self.engine.respond(1, table), self.engine.respond(0, table)
 
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""
-        return profile_of(self.layout, self.regret if current else self.average)
+        return profile_of(self.layout, self._table(current))
+
+    def _table(self, current: bool) -> F32:
+        if not current and not self.averaging:
+            raise InputError("no average strategy is kept", remedy='ask for the current one, or keep="both"')
+        return self.regret if current else self.average
 
     def state(self) -> dict[str, Any]:
         """What the opponents do: of equally good actions they keep the one they took."""
@@ -159,6 +166,13 @@ def profile_of(layout: SlotLayout, table: F32 | F64) -> Profile:
         played = total > 0
         chances[:] = np.where(played, chances / np.where(played, total, 1), 1 / chances.shape[1])
     return profile
+
+
+def _check_kept(keep: str, stage: int | None) -> None:
+    if keep not in ("both", "current"):
+        raise InputError(f"keep {shown(keep)}", remedy="use both or current")
+    if keep == "current" and stage is not None:
+        raise InputError("a stage begins with the average, and none is kept", remedy='leave out stage, or keep="both"')
 
 
 def _check(variant: str, stage: int | None, growth: float = 1.0) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 
 from equipoise._errors import InputError
 from equipoise.abstraction.build import planned_buckets, planned_bytes
+from equipoise.solve.bucketed_engine import check_boards, holes_by_street
 from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe
-from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout
-from equipoise.tree.public_tree import PublicTree, build_tree
+from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
 
-CHANCES = 4  # bytes a slot
+REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
 BYTES_A_NODE = 64  # the tree, its offsets, a solver's records of it
 
@@ -66,9 +67,11 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
     tree = build_tree(recipe.rules, recipe.menu) if tree is None else tree
     buckets = planned_buckets(recipe.rules, recipe.cards)
     layout = SlotLayout(tree, buckets)
-    tables = layout.bytes(REGRET_AND_AVERAGE)
+    tables = layout.bytes(REGRET * recipe.solver.tables)
+    opponents = _opponents(recipe, tree)
+    currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
-    at_the_end = layout.slots  # the averages become probabilities where they are; bytes are made of them
+    at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
     maps = planned_bytes(recipe.rules, recipe.cards)
     return Cost(
         nodes=len(tree),
@@ -76,6 +79,14 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
         infosets=layout.infosets,
         slots=layout.slots,
         table_bytes=tables,
-        memory_bytes=tables + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
-        disk_bytes=(recipe.checkpoint.keep + 1) * tables + STRATEGIES * layout.slots,
+        memory_bytes=tables + opponents + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
+        disk_bytes=(recipe.checkpoint.keep + 1) * (tables + opponents) + (STRATEGIES + currents) * layout.slots,
     )
+
+
+def _opponents(recipe: Recipe, tree: PublicTree) -> int:
+    """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board."""
+    if recipe.solver.method != "cfr-br":
+        return 0
+    check_boards(recipe.rules)
+    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.rules), strict=True))

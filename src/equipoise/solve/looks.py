@@ -6,20 +6,53 @@ an average decision could have gained a visit, in the units of the solver's tabl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from equipoise._jit import F32, kernel
-from equipoise.solve.solver import Solver
+from equipoise.solve.solver import AVERAGE, CURRENT, Solver, StrategyName
 from equipoise.strategy.tables import Blocks
 
 
 class Measured(NamedTuple):
-    """What a measurement in a run found, in mbb/g: exploitability, or a lower bound on it and half its 95% interval."""
+    """What a measurement in a run found, in mbb/g: exploitability, or a lower bound on it and half its 95% interval.
+
+    Of the average strategy; and of the current one, where a run looks at that.
+    """
 
     exploitability_mbb: float | None = None
     lbr_mbb: float | None = None
     lbr_ci95_mbb: float | None = None
+    current_exploitability_mbb: float | None = None
+    current_lbr_mbb: float | None = None
+    current_lbr_ci95_mbb: float | None = None
+
+    @classmethod
+    def of(cls, found: Mapping[StrategyName, Measured]) -> Measured:
+        """Measurements of several strategies, each by itself, as one."""
+        return cls(*found.get(AVERAGE, cls())[:3], *found.get(CURRENT, cls())[:3])
+
+    @property
+    def exploitability(self) -> float | None:
+        """What a run stops by: that of the average, or of the current strategy where no average is kept."""
+        return self.current_exploitability_mbb if self.exploitability_mbb is None else self.exploitability_mbb
+
+    @property
+    def text(self) -> str:
+        """In words; nothing if nothing was measured."""
+        average, current = _text(*self[:3]), _text(*self[3:])
+        if average and current:
+            return f"{average}, current {_text(*self[3:], short=True)}"
+        return average or (f"current strategy: {current}" if current else "")
+
+
+def _text(exploitability: float | None, bound: float | None, ci95: float | None, *, short: bool = False) -> str:
+    if exploitability is not None:
+        return f"{exploitability:.2f}" if short else f"exploitability {exploitability:.2f} mbb/g"
+    if bound is not None:
+        return f"{bound:.0f} ± {ci95:.0f}" if short else f"LBR lower bound {bound:.0f} ± {ci95:.0f} mbb/hand"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -38,20 +71,19 @@ class Look:
     checkpoint_age: float | None = None  # seconds since this process wrote or took up a checkpoint
     lbr_mbb: float | None = None
     lbr_ci95_mbb: float | None = None
+    current_exploitability_mbb: float | None = None
+    current_lbr_mbb: float | None = None
+    current_lbr_ci95_mbb: float | None = None
 
     @property
     def measured(self) -> Measured:
         """What was measured last."""
-        return Measured(self.exploitability_mbb, self.lbr_mbb, self.lbr_ci95_mbb)
+        return Measured(*(getattr(self, key) for key in Measured._fields))
 
     @property
     def measured_text(self) -> str:
         """The same in words; nothing if nothing was."""
-        if self.exploitability_mbb is not None:
-            return f"exploitability {self.exploitability_mbb:.2f} mbb/g"
-        if self.lbr_mbb is not None:
-            return f"LBR lower bound {self.lbr_mbb:.0f} ± {self.lbr_ci95_mbb:.0f} mbb/hand"
-        return ""
+        return self.measured.text
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for a line of metrics."""

@@ -4,7 +4,7 @@
     [betting]                       # no-limit: a bet menu, or the name of one
     [cards]                         # buckets of each street, see abstraction/card_recipe.py; without it, lossless
     [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
-                                    # stage, or trunk, boards, cycle (cfr-br)
+                                    # stage, or trunk, boards, cycle; keep, currents (cfr-br)
     [stop]                          # minutes, iterations, exploitability: the first that is reached
     [checkpoint]                    # minutes between two, and how many to keep
     [measure]                       # method, and every so many minutes
@@ -29,8 +29,10 @@ from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import GameRules
+from equipoise.solve.draws import Draws
 from equipoise.solve.recipe_text import apply_overrides
 from equipoise.solve.schedule import SCHEDULES
+from equipoise.solve.solver import AVERAGE, CURRENT, StrategyName
 from equipoise.tree.report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
@@ -59,6 +61,8 @@ class SolverRecipe(_Checked):
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
     stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
     trunk: int | None = Field(default=None, ge=1)  # cfr-br: rounds above the sampled subgames; none: nothing is sampled
+    keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
+    currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
 
     @model_validator(mode="after")
     def _whole(self) -> SolverRecipe:
@@ -72,8 +76,16 @@ class SolverRecipe(_Checked):
             raise ValueError("schedule predictive does not sample: use linear, discounted, cfr+ or cfr")
         if self.prune is not None and self.schedule == "cfr+":
             raise ValueError("prune needs negative regrets: use another schedule than cfr+")
+        self._check_keys()
+        if self.stage is not None and self.keep == "current":
+            raise ValueError('a stage begins with the average: leave stage out, or keep = "both"')
+        return self
+
+    def _check_keys(self) -> None:
+        """Refuse what a method does not use."""
         sampled = ("boards", "cycle")
-        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": ("stage", "trunk", *sampled)}
+        responding = ("stage", "trunk", "keep", "currents", *sampled)
+        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding}
         foreign = {key for keys in own.values() for key in keys if key not in own[self.method]}
         for key in sorted(foreign):
             if getattr(self, key) is not None:
@@ -82,13 +94,30 @@ class SolverRecipe(_Checked):
             for key in ("stage",) if self.trunk else sampled:
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key} is not for method cfr-br {'with' if self.trunk else 'without'} a trunk")
-        return self
 
     def settings(self) -> dict[str, Any]:
         """What determines the result, and is said: keywords of the solver."""
         unused = {"seed"} if self.method == "cfr-br" and self.trunk is None else set()  # it does not sample
-        said = self.model_dump(exclude={"method", "threads", *unused})
+        said = self.model_dump(exclude={"method", "threads", "currents", *unused})
         return {key: value for key, value in said.items() if value is not None}
+
+    @property
+    def strategies(self) -> tuple[StrategyName, ...]:
+        """What a run measures; the first is what it is for, and writes at its end."""
+        if self.method != "cfr-br":
+            return (AVERAGE,)  # elsewhere, current strategies do not converge
+        return (CURRENT,) if self.keep == "current" else (AVERAGE, CURRENT)
+
+    @property
+    def tables(self) -> int:
+        """How many tables the solver fills: regrets, and averages if it keeps them."""
+        return 1 + (AVERAGE in self.strategies)
+
+    @property
+    def draws(self) -> Draws:
+        """At which iterations the current strategy is kept."""
+        default = 1 if self.method == "cfr-br" else 0
+        return Draws(self.seed, default if self.currents is None else self.currents)
 
 
 class StopRecipe(_Checked):
@@ -154,7 +183,7 @@ class Recipe:
     def fingerprint(self) -> str:
         """A digest of what determines the result."""
         menu = (self.menu.sizes, self.menu.caps, self.menu.all_in_threshold) if self.menu else None
-        solver = {"method": self.solver.method, **self.solver.settings()}
+        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.draws.as_json()}
         parts = [self.rules.fingerprint, menu, self.cards.text(), solver]
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 

@@ -21,12 +21,13 @@ from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.solve.cost import Cost, cost_of
+from equipoise.solve.currents import Currents
 from equipoise.solve.engine import all_cores
 from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.methods import make_solver
 from equipoise.solve.recipe import Recipe, StopRecipe, load_recipe
 from equipoise.solve.run_folder import Checkpoint, RunFolder, Say
-from equipoise.solve.solver import Solver
+from equipoise.solve.solver import Solver, StrategyName, table_of
 from equipoise.strategy.file import KINDS, Plan, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import Blocks, probabilities
@@ -190,6 +191,7 @@ class _Training:
         self.recipe, self.stop, self.folder, self.plan, self.buckets = recipe, stop, folder, plan, buckets
         self.solver, self.threads, self.tell, self.on_look, self.measure = solver, threads, tell, on_look, measure
         self.blocks = Blocks.of(solver.layout)
+        self.currents = Currents(folder, plan, recipe.solver.draws)
         self.seconds = 0.0
         self.last = Look(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
         self.look_cost = 0.0
@@ -216,8 +218,9 @@ class _Training:
         """Iterate until there is a reason to stop."""
         count, compiled = 1, False
         while not (reason := self._reason(asked)):
-            left = (self.stop.iterations or count + self.solver.iteration) - self.solver.iteration
-            done = max(1, min(count, left))
+            ends = (self.stop.iterations, self.currents.before_next(self.solver))
+            left = [end - self.solver.iteration for end in ends if end is not None]
+            done = max(1, min([count, *left]))
             started = time.perf_counter()
             self.solver.run(done)
             took = time.perf_counter() - started
@@ -240,7 +243,7 @@ class _Training:
         return slice_
 
     def _reason(self, asked: threading.Event) -> str:
-        stop, known = self.stop, self.last.exploitability_mbb
+        stop, known = self.stop, self.last.measured.exploitability
         if stop.iterations is not None and self.solver.iteration >= stop.iterations:
             return "iterations"
         if stop.minutes is not None and self.seconds >= 60 * stop.minutes:
@@ -262,9 +265,8 @@ class _Training:
         rates = [(now - then) / since if since > 0 else 0.0 for now, then in
                  ((solver.iteration, before.iteration), (solver.nodes, before.nodes))]  # fmt: skip
         found = Measured()
-        if measure and self.measure:
-            chances = probabilities(solver.layout, solver.average)
-            found = self.measure(Profile(solver.layout, chances), self.buckets)
+        if measure:
+            found = Measured.of({name: self._measure(name) for name in self.recipe.solver.strategies})
             self.measured_at = self.seconds
         numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
         age = None if self.saved is None else time.monotonic() - self.saved_at
@@ -274,6 +276,10 @@ class _Training:
         self.last = Look(**{**look.as_json(), **known._asdict()})
         if self.on_look:
             self.on_look(self.last)
+
+    def _measure(self, strategy: StrategyName) -> Measured:
+        chances = probabilities(self.solver.layout, table_of(self.solver, strategy))
+        return self.measure(Profile(self.solver.layout, chances), self.buckets) if self.measure else Measured()
 
     def _left(self, rate: float) -> float | None:
         """Seconds until the run ends, at this rate."""
@@ -286,19 +292,25 @@ class _Training:
         if self.saved != self.solver.iteration:
             self.folder.save(self.solver, self.recipe, self.seconds, self.threads)
             self.saved = self.solver.iteration
+            self.currents.forget()
         self.saved_at = time.monotonic()
 
     def finish(self, stopped: str) -> None:
-        """A last checkpoint, a last look, and the strategy."""
+        """A last checkpoint, a last look, and the strategies."""
         self._save()
         measured = self.recipe.measure.method != "none" and stopped in ("iterations", "minutes")
         if measured or self.solver.iteration > self.last.iteration:
             self._look(measure=measured)
-        layout, average = self.solver.layout, self.solver.average
-        chances = probabilities(layout, average, out=average)  # the table is in the checkpoint, and not needed here
-        about = {"iterations": self.solver.iteration, "seconds": self.seconds, "nodes": self.solver.nodes}
+        layout, strategy = self.solver.layout, self.recipe.solver.strategies[0]
+        table = table_of(self.solver, strategy)
+        chances = probabilities(layout, table, out=table)  # the table is in the checkpoint, and not needed here
+        about = {
+            "strategy": strategy, "iterations": self.solver.iteration, "seconds": self.seconds,
+            "nodes": self.solver.nodes,
+        }  # fmt: skip
         for kind in KINDS:
             save_strategy(self.folder.path / f"strategy.{kind}", self.plan, chances, kind, about)
+        self.currents.finish(self.solver.iteration, self.tell)
         self.tell(f"stopped at iteration {self.solver.iteration:,}: {stopped}")
 
 

@@ -1,9 +1,10 @@
 """The folder of a run, and what is in it after anything: a full disk, a kill -9, a second training in the same place.
 
     recipe.toml         the recipe, overrides applied (rules.game beside it, if its game is not built in)
-    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver's state after so many iterations, the newest few
+    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver's state after so many iterations, the newest few;
+                        NNNNNNNNNNNN.u8: the current strategy of an iteration drawn at random, see currents.py
     metrics.jsonl       a line of JSON for each look; log.txt, what was said
-    strategy.float32, strategy.u8, progress.json/.csv/.png    written when the run stops
+    strategy.float32, strategy.u8, strategy.current-1.u8, progress.json/.csv/.png    written when the run stops
     lock                held by the training that runs
 
 A checkpoint is written under a temporary name, flushed and renamed, and older ones are removed only then. One that

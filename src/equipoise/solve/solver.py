@@ -7,18 +7,22 @@ does bit for bit what the other would have done.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from equipoise._jit import F32
 from equipoise.tree.infosets import SlotLayout
+
+StrategyName = Literal["average", "current"]
+AVERAGE: StrategyName = "average"
+CURRENT: StrategyName = "current"
 
 
 class Solver(Protocol):
     """A sampling solver over a betting tree and a BucketMap."""
 
     layout: SlotLayout
-    regret: F32  # [slot]
-    average: F32  # [slot] what the average strategy is in proportion to
+    regret: F32  # [slot] the current strategy is in proportion to what of it is positive
+    average: F32  # [slot] what the average strategy is in proportion to; empty where none is kept
     iteration: int  # how many are done
     nodes: int  # how many nodes they have touched
 
@@ -30,3 +34,8 @@ class Solver(Protocol):
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Take up a run whose tables have been put back."""
+
+
+def table_of(solver: Solver, strategy: StrategyName) -> F32:
+    """What one of a solver's strategies is in proportion to."""
+    return solver.regret if strategy == CURRENT else solver.average

@@ -20,7 +20,7 @@ import xxhash
 
 from equipoise._array_file import load_arrays, save_arrays
 from equipoise._errors import InputError, shown
-from equipoise._jit import F32
+from equipoise._jit import F32, U8
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.buckets import fingerprint as map_fingerprint
@@ -111,12 +111,17 @@ class StrategyFile:
     plan: Plan
     stored: Any
     path: Path
-    about: Mapping[str, Any]  # iterations, seconds, nodes, as the run says
+    about: Mapping[str, Any]  # strategy (average or current), iterations, seconds, nodes, as the run says
 
     @cached_property
     def name(self) -> str:
         """What marks files made for it: a checksum of its numbers."""
         return f"{self.path.name} {xxhash.xxh3_64_hexdigest(self.stored.view(np.uint8).data)}"
+
+    @property
+    def strategy(self) -> str:
+        """Which strategy of its run it is: average or current."""
+        return str(self.about.get("strategy", "average"))
 
     @property
     def kind(self) -> str:
@@ -159,7 +164,11 @@ def save_strategy(path: str | Path, plan: Plan, chances: F32, kind: str, about: 
     """Write probabilities as float32 or as bytes."""
     if kind not in KINDS:
         raise InputError(f"kind {shown(kind)} of a strategy", remedy=f"use {' or '.join(KINDS)}")
-    stored = chances if kind == FLOAT32 else to_bytes(plan.layout, chances)
+    save_stored(path, plan, chances if kind == FLOAT32 else to_bytes(plan.layout, chances), about)
+
+
+def save_stored(path: str | Path, plan: Plan, stored: F32 | U8, about: Mapping[str, Any]) -> None:
+    """Write probabilities that are float32 or bytes already."""
     save_arrays(path, FORMAT, {**plan.header(), "about": dict(about)}, {"chances": stored})
 
 

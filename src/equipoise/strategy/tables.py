@@ -1,4 +1,4 @@
-"""Tables of a strategy by information set: averages made probabilities, probabilities made bytes.
+"""Tables of a strategy by information set: averages or regrets made probabilities, and bytes.
 
 One byte a probability, those of an information set summing to 255: each is rounded down, and the units that are missing
 go to those that lost most (the largest remainders; of equal ones, to the first). So zero stays zero, one stays one, and
@@ -40,17 +40,17 @@ class Blocks(NamedTuple):
         )
 
 
-def probabilities(layout: SlotLayout, average: F32, out: F32 | None = None) -> F32:
-    """What an average is in proportion to, all actions alike where it is zero; `out` may be the average itself."""
-    chances = np.empty_like(average) if out is None else out
-    normalise(Blocks.of(layout), average, chances)
+def probabilities(layout: SlotLayout, table: F32, out: F32 | None = None) -> F32:
+    """In proportion to the positive parts of a table, all actions alike where there are none; `out` may be it."""
+    chances = np.empty_like(table) if out is None else out
+    normalise(Blocks.of(layout), table, chances)
     return chances
 
 
-def to_bytes(layout: SlotLayout, chances: F32) -> U8:
-    """Probabilities as bytes, by the rule above."""
-    levels = np.empty(len(chances), np.uint8)
-    quantise(Blocks.of(layout), chances, np.empty(MOST_ACTIONS), levels)
+def to_bytes(layout: SlotLayout, table: F32) -> U8:
+    """The same as bytes, by the rule above; the probabilities themselves are such a table."""
+    levels = np.empty(len(table), np.uint8)
+    quantise(Blocks.of(layout), table, np.empty(MOST_ACTIONS), levels)
     return levels
 
 
@@ -83,31 +83,32 @@ def _normalise_one(average: F32, chances: F32) -> None:
 
 
 @kernel
-def quantise(blocks: Blocks, chances: F32, lost: F64, levels: U8) -> None:
+def quantise(blocks: Blocks, table: F32, lost: F64, levels: U8) -> None:
     """IN: float32[slot]; scratch: float64[action]; OUT: uint8[slot]."""
     at = 0
     for group in range(blocks.buckets.size):
         for _ in range(blocks.buckets[group]):
             for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
-                _quantise_one(chances[at : at + actions], lost, levels[at : at + actions])
+                _quantise_one(table[at : at + actions], lost, levels[at : at + actions])
                 at += actions
 
 
 @inlined
-def _quantise_one(chances: F32, lost: F64, levels: U8) -> None:
+def _quantise_one(table: F32, lost: F64, levels: U8) -> None:
     total = 0.0
-    for action in range(chances.size):
-        total += np.float64(chances[action])
+    for action in range(table.size):
+        total += max(np.float64(table[action]), 0.0)
     missing = UNITS
-    for action in range(chances.size):
-        exact = UNITS * (np.float64(chances[action]) / total)
+    for action in range(table.size):
+        chance = max(np.float64(table[action]), 0.0) / total if total > 0.0 else 1.0 / np.float64(table.size)
+        exact = UNITS * chance
         whole = int(exact)
         levels[action] = whole
-        lost[action] = exact - whole if chances[action] > 0 else -1.0
+        lost[action] = exact - whole if chance > 0.0 else -1.0
         missing -= whole
     for _ in range(missing):
         most = 0
-        for action in range(1, chances.size):
+        for action in range(1, table.size):
             if lost[action] > lost[most]:
                 most = action
         levels[most] += np.uint8(1)
