@@ -23,6 +23,7 @@ from equipoise.solve import run as runs
 from equipoise.solve.cost import cost_of
 from equipoise.solve.currents import Currents
 from equipoise.solve.draws import Draws
+from equipoise.solve.hybrid import HybridCFRBR
 from equipoise.solve.looks import Look, Measured
 from equipoise.solve.recipe import Recipe, load_recipe
 from equipoise.solve.run_folder import FORMAT, RunFolder
@@ -242,6 +243,35 @@ def test_the_cost_counts_what_opponents_do_and_what_is_drawn(tmp_path: Path) -> 
     with pytest.raises(InputError, match="too many boards"):
         equipoise.train(load_recipe("limit-small", ['solver={method="cfr-br"}']), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("trunk", [0, 1])
+def test_the_hybrid_agent_keeps_the_same(tmp_path: Path, trunk: int) -> None:
+    tree, buckets = build_tree(LEDUC), BucketMap.lossless(LEDUC)
+
+    def hybrid(keep: str) -> HybridCFRBR:
+        return HybridCFRBR(tree, buckets, trunk=trunk, boards=2, keep=keep)
+
+    both, alone = hybrid("both"), hybrid("current")
+    for solver in (both, alone):
+        solver.run(40)
+    assert np.array_equal(both.regret, alone.regret) and np.array_equal(both.trunk_regret, alone.trunk_regret)
+    assert both.average.size == both.regret.size and alone.average.size == 0
+    assert np.array_equal(both.profile(current=True).chances, alone.profile(current=True).chances)
+    with pytest.raises(InputError, match="no average"):
+        alone.profile()
+    with pytest.raises(InputError, match="keep"):
+        hybrid("average")
+    for name in ("whole", "parts"):
+        for until in (1, 7, 23, 40) if name == "parts" else (40,):
+            chosen = recipe('keep="current",currents=3')
+            train(chosen, tmp_path / name, until, resume=True, make=lambda *_: hybrid("current"))
+    assert written(tmp_path / "parts") == written(tmp_path / "whole")
+    assert np.array_equal(load_strategy(tmp_path / "whole").profile.chances, probabilities(alone.layout, alone.regret))
+    drawn = load_strategy(tmp_path / "whole" / "strategy.current-2.u8")
+    twin = hybrid("both")
+    twin.run(drawn.about["iteration"] - 1)
+    assert np.array_equal(drawn.stored, to_bytes(twin.layout, twin.regret))
 
 
 def metrics(out: Path) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from equipoise.abstraction.buckets import BucketMap
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import BucketedEngine
 from equipoise.solve.schedule import schedule
+from equipoise.solve.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
@@ -49,9 +50,11 @@ class CFRBR:
         precision: type = np.float32,
     ) -> None:
         _check(schedule, stage, growth)
-        _check_kept(keep, stage)
+        self.averaging = keeps_average(keep)
+        if stage is not None and not self.averaging:
+            raise InputError("a stage begins with the average, and none is kept", remedy="leave out stage or keep")
         self.tree, self.buckets, self.variant = tree, buckets, schedule
-        self.stage, self.growth, self.averaging = stage, growth, keep == "both"
+        self.stage, self.growth = stage, growth
         self.engine = BucketedEngine(tree, (buckets, buckets), threads=threads, precision=precision)
         self.layout: SlotLayout = self.engine.layouts[0]
         self.regret: F32 = self.engine.zeros(0)
@@ -81,17 +84,12 @@ class CFRBR:
 
     def losses(self, *, current: bool = False) -> tuple[float, float]:
         """What each player loses to a best response, in chips a hand: by the average or by the current strategy."""
-        table = self._table(current)
+        table = table_of(self, CURRENT if current else AVERAGE)
         return self.engine.respond(1, table), self.engine.respond(0, table)
 
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""
-        return profile_of(self.layout, self._table(current))
-
-    def _table(self, current: bool) -> F32:
-        if not current and not self.averaging:
-            raise InputError("no average strategy is kept", remedy='ask for the current one, or keep="both"')
-        return self.regret if current else self.average
+        return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
 
     def state(self) -> dict[str, Any]:
         """What the opponents do: of equally good actions they keep the one they took."""
@@ -168,11 +166,11 @@ def profile_of(layout: SlotLayout, table: F32 | F64) -> Profile:
     return profile
 
 
-def _check_kept(keep: str, stage: int | None) -> None:
+def keeps_average(keep: str) -> bool:
+    """Whether there is a table of averages: `keep` is both, or current."""
     if keep not in ("both", "current"):
         raise InputError(f"keep {shown(keep)}", remedy="use both or current")
-    if keep == "current" and stage is not None:
-        raise InputError("a stage begins with the average, and none is kept", remedy='leave out stage, or keep="both"')
+    return keep == "both"
 
 
 def _check(variant: str, stage: int | None, growth: float = 1.0) -> None:

@@ -26,8 +26,9 @@ from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.board_samples import BoardSource
-from equipoise.solve.cfr_br import profile_of
+from equipoise.solve.cfr_br import keeps_average, profile_of
 from equipoise.solve.schedule import Gains
+from equipoise.solve.solver import AVERAGE, CURRENT, table_of
 from equipoise.solve.subgame_engine import RowTables, SubgameEngine, Worker
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
@@ -53,6 +54,7 @@ class HybridCFRBR:
         trunk: int,
         boards: int = BOARDS,
         cycle: bool = True,
+        keep: str = "both",
         schedule: str = "cfr+",
         seed: int = 1,
         threads: int = 1,
@@ -64,7 +66,8 @@ class HybridCFRBR:
         self.layout = SlotLayout(tree, buckets.buckets)
         whole = SlotLayout(tree, lossless.buckets)
         self.regret: F32 = np.zeros(self.layout.slots, np.float32)
-        self.average: F32 = np.zeros(self.layout.slots, np.float32)
+        self.averaging = keeps_average(keep)
+        self.average: F32 = np.zeros(self.layout.slots if self.averaging else 0, np.float32)
         self.trunk_regret: F32 = np.zeros(trunk_slots(whole, trunk), np.float32)
         self.iteration = self.nodes = self.visited = 0
         street = min(trunk, rules.rounds - 1)
@@ -100,7 +103,10 @@ class HybridCFRBR:
         worker = self._workers.get()
         try:
             tables = self.regret, self.trunk_regret
-            return subgame, [self._engine.walk(subgame, seat, tables, worker) for seat in range(PLAYERS)]
+            found = [
+                self._engine.walk(subgame, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
+            ]
+            return subgame, found
         finally:
             self._workers.put(worker)
 
@@ -119,7 +125,7 @@ class HybridCFRBR:
 
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""
-        return profile_of(self.layout, self.regret if current else self.average)
+        return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
 
     def state(self) -> dict[str, Any]:
         """The opponents' regrets in the trunk, where the sequence of boards stands, and what increments count."""

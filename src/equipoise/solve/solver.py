@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
+from equipoise._errors import InputError
 from equipoise._jit import F32
 from equipoise.tree.infosets import SlotLayout
 
@@ -37,5 +38,7 @@ class Solver(Protocol):
 
 
 def table_of(solver: Solver, strategy: StrategyName) -> F32:
-    """What one of a solver's strategies is in proportion to."""
+    """What one of a solver's strategies is in proportion to; refused if that is not kept."""
+    if strategy == AVERAGE and not solver.average.size:
+        raise InputError("no average strategy is kept", remedy='ask for the current one, or keep = "both"')
     return solver.regret if strategy == CURRENT else solver.average
