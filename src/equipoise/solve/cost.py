@@ -12,8 +12,9 @@ from equipoise.abstraction.build import planned_buckets, planned_bytes
 from equipoise.solve.bucketed_engine import check_boards, holes_by_street
 from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe
-from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.infosets import SlotLayout, lossless_hands
 from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
+from equipoise.tree.trunk import check_trunk, trunk_slots
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
@@ -85,8 +86,14 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
 
 
 def _opponents(recipe: Recipe, tree: PublicTree) -> int:
-    """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board."""
+    """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board; or their
+
+    regrets in a trunk.
+    """
     if recipe.solver.method != "cfr-br":
         return 0
+    if recipe.solver.trunk:
+        check_trunk(recipe.rules, recipe.solver.trunk)
+        return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.rules)), recipe.solver.trunk)
     check_boards(recipe.rules)
     return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.rules), strict=True))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from math import comb, prod
+from math import comb
 from queue import SimpleQueue
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
-from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.cfr_br import keeps_average, profile_of
 from equipoise.solve.schedule import Gains
@@ -34,11 +34,11 @@ from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
 from equipoise.tree.subgames import Subgame, SubgameDealer
+from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 BOARDS = 16  # subgames an iteration
 KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
-MOST_BOARDS = 100_000
 
 Found = tuple[RowTables, RowTables]
 
@@ -146,31 +146,15 @@ class HybridCFRBR:
         self._gains.restore(state["gains"])
 
 
-def trunk_slots(whole: SlotLayout, trunk: int) -> int:
-    """How many slots the unabstracted opponents of both seats have: streets come one after the other."""
-    return whole.slots if trunk == whole.tree.rules.rounds else int(whole.first[trunk, 0])
-
-
-def subgame_boards(rules: GameRules, street: int) -> int:
-    """The last boards that may follow a board of a street, suits told apart."""
-    sizes = [rules.board_size(s) for s in range(rules.rounds)]
-    return prod(comb(rules.deck.size - sizes[s - 1], rules.board_cards[s]) for s in range(street + 1, rules.rounds))
-
-
 def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int) -> None:
     rules = tree.rules
     if card_fingerprint(rules) != card_fingerprint(buckets.rules):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
-    if not 0 <= trunk <= rules.rounds or rules.rounds == 1:
-        what = f"{rules.name} has {rules.rounds} round{'s' if rules.rounds > 1 else ''}"
-        raise InputError(f"a trunk of {trunk} rounds", remedy=f"{what}: use 1 to that, or leave it out")
+    check_trunk(rules, trunk)
     if boards < 1:
         raise InputError(f"{boards} subgames an iteration", remedy="sample at least one")
     if tree.street[0] != 0 or rules.hole_cards > 2:
         raise InputError("a tree that the hybrid agent cannot walk", remedy="use a whole game of one or two holes")
     holes = comb(rules.deck.size - sum(rules.board_cards), rules.hole_cards)
-    below = subgame_boards(rules, min(trunk, rules.rounds - 1))
-    if below > MOST_BOARDS:
-        raise InputError(f"{below:,} boards in a subgame", remedy="use a longer trunk")
-    if min(buckets.buckets[-1], holes * below) > MOST_ROWS:
+    if min(buckets.buckets[-1], holes * subgame_boards(rules, trunk)) > MOST_ROWS:
         raise InputError("too many buckets in a subgame", remedy="use a longer trunk or fewer buckets")

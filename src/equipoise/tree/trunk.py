@@ -20,8 +20,10 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise.cards.deck import Deck
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.tree.infosets import REGRET_AND_AVERAGE, lossless_hands
+from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands
 from equipoise.tree.public_tree import DECISION, PublicTree
+
+MOST_BOARDS = 100_000  # in a subgame
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,26 @@ def trunk_memory(tree: PublicTree, rounds: int) -> TrunkMemory:
         trunk_bytes_merged=most(lossless_hands(rules)),
         subgame_bytes=_subgame(tree, rounds),
     )
+
+
+def trunk_slots(whole: SlotLayout, trunk: int) -> int:
+    """How many slots the unabstracted players of both seats have: streets come one after the other."""
+    return whole.slots if trunk == whole.tree.rules.rounds else int(whole.first[trunk, 0])
+
+
+def subgame_boards(rules: GameRules, trunk: int) -> int:
+    """The last boards that may follow one sampled at the end of a trunk, suits told apart."""
+    return _runouts(rules, min(trunk, rules.rounds - 1), rules.rounds - 1)
+
+
+def check_trunk(rules: GameRules, trunk: int) -> None:
+    """Refuse a trunk that a game has not, and subgames too large to walk."""
+    if not 0 <= trunk <= rules.rounds or rules.rounds == 1:
+        what = f"{rules.name} has {rules.rounds} round{'s' if rules.rounds > 1 else ''}"
+        raise InputError(f"a trunk of {trunk} rounds", remedy=f"{what}: use 1 to that, or leave it out")
+    below = subgame_boards(rules, trunk)
+    if below > MOST_BOARDS:
+        raise InputError(f"{below:,} boards in a subgame", remedy="use a longer trunk")
 
 
 def _subgame(tree: PublicTree, street: int) -> int:
