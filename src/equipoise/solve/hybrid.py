@@ -36,7 +36,7 @@ from equipoise.tree.public_tree import PublicTree
 from equipoise.tree.subgames import Subgame, SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
-BOARDS = 16  # subgames an iteration
+BOARDS = 4  # subgames an iteration
 KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
 
