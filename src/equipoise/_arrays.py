@@ -32,3 +32,10 @@ def aligned_zeros(size: Int, dtype: type) -> Any:
     memory = np.zeros(int(size) * width + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + size * width].view(dtype)
+
+
+def aligned(values: Any, dtype: type) -> Any:
+    """A copy that starts with a cache line."""
+    room = aligned_zeros(values.size, dtype)
+    room[:] = values
+    return room

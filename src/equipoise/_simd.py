@@ -363,11 +363,17 @@ def where_above(_typing_context: Any, left: Any, right: Any) -> Any:
 
 
 @_intrinsic
-def only(_typing_context: Any, mask: Any, lanes: Any) -> Any:
-    """The lanes of a uint16; zero elsewhere."""
+def played(typing_context: Any, lanes: Any, table: Any, place: Any) -> Any:
+    """What passes a table: lanes times sixteen probabilities, or those of the lanes that are bits of a uint16."""
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        zero = ir.Constant(arguments[1].type, [0.0] * LANES)
-        return builder.select(_bits(builder, arguments[0]), arguments[1], zero)
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes_type, table_type, place_type = signature.args
+        if table_type.dtype != types.uint16:
+            address = _address(context, builder, table_type, arguments[1], place_type, arguments[2])
+            return builder.fmul(arguments[0], builder.load(address, align=_alignment(table_type)))
+        data = cgutils.create_struct_proxy(table_type)(context, builder, arguments[1]).data  # type: ignore[no-untyped-call]
+        mask = builder.load(builder.gep(data, [context.cast(builder, arguments[2], place_type, types.int64)]))
+        zero = ir.Constant(_vector(lanes_type.element), [0.0] * LANES)
+        return builder.select(_bits(builder, mask), arguments[0], zero)
 
-    return lanes(types.uint16, lanes), generate
+    return lanes(lanes, table, place), generate

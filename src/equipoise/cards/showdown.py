@@ -12,8 +12,9 @@ strength starts in mine (column `me`) and in theirs (the other). Holes have one 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from equipoise._arrays import Int
 from equipoise._jit import F32, U8, U16, inlined, kernel
 from equipoise._simd import add, load, store, subtract, zeros
 
@@ -42,26 +43,42 @@ def showdown_lanes(
 def _showdown_two(
     reach: F32, out: F32, run: F32, mine1: U8, mine2: U8, theirs1: U8, theirs2: U8, groups: U16, me: int
 ) -> None:
+    total = sum_upto(reach, out, run, Cards(mine1, mine2), Cards(theirs1, theirs2), groups, me)
+    for i in range(mine1.size):
+        store(out, i, subtract(load(out, i), without(total, run, mine1[i], mine2[i])))
+
+
+@inlined
+def without(total: Any, run: F32, card1: Int, card2: Int) -> Any:
+    """A: all that was summed but what has my cards."""
+    return subtract(subtract(total, load(run, card1)), load(run, card2))
+
+
+@inlined
+def sum_upto(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, groups: U16, me: int) -> Any:
+    """A(start) + A(end of ties) of holes of two cards; returns the reach of all.
+
+    IN: float[their hole, lane]; OUT: float[my hole, lane], float[card, lane] the reach with each card.
+    """
     for card in range(DECK):
         store(run, card, zeros(run))
     total = zeros(run)
     behind = 0
-    for group in range(groups.shape[0] - 1):
+    for group in range(groups.shape[0]):
         here = groups[group, me]
         for i in range(behind, here):  # the end of the group before is the start of this one
-            upto = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-            store(out, i, add(load(out, i), upto))
-        for i in range(here, groups[group + 1, me]):
-            store(out, i, subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i])))
+            store(out, i, add(load(out, i), without(total, run, mine.card1[i], mine.card2[i])))
         behind = here
+        if group + 1 == groups.shape[0]:
+            break
+        for i in range(here, groups[group + 1, me]):
+            store(out, i, without(total, run, mine.card1[i], mine.card2[i]))
         for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
-            weight, a, b = load(reach, j), theirs1[j], theirs2[j]
+            weight, a, b = load(reach, j), theirs.card1[j], theirs.card2[j]
             total = add(total, weight)
             store(run, a, add(load(run, a), weight))
             store(run, b, add(load(run, b), weight))
-    for i in range(behind):  # in the last group, its end is the end of all
-        everything = subtract(subtract(total, load(run, mine1[i])), load(run, mine2[i]))
-        store(out, i, subtract(load(out, i), everything))
+    return total
 
 
 @kernel

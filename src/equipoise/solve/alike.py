@@ -11,9 +11,10 @@ import numpy as np
 from equipoise._arrays import Int
 from equipoise._jit import F32, kernel
 from equipoise._simd import LANES, add, add_scaled, load, maximum, store, zeros
-from equipoise.solve.last_street import MOST, MY_END, NOTHING, SET, SUM, THEIR_END, LastStreet
+from equipoise.solve.ends import join_rows
+from equipoise.solve.last_street import MOST, MY_END, NOTHING, SET, SUM, THEIR_END, LastStreet, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
-from equipoise.solve.side_by_side import Space, join_rows, places_before
+from equipoise.solve.side_by_side import Space, places_before
 from equipoise.solve.terminals import meet_everyone
 
 
@@ -41,18 +42,19 @@ def answer_boards_alike(first: Int, stop: Int, plan: Plan, last: LastStreet, spa
 @kernel
 def _evaluate_alike(batch: Int, won: F32, met: F32, last: LastStreet, few: F32) -> None:
     """All steps of a batch for up to sixteen holes. IN: float[hole] x 2; OUT: float[row, hole, lane], row 0."""
-    steps, first = last.steps, last.first_step[batch]
-    for step in range(first, last.end_step[batch]):
-        code, row = steps.code[step], np.int64(steps.row[step])
+    first = last.first_step[batch]
+    for number in range(first, last.end_step[batch]):
+        step = step_at(last.steps, number)
+        code, row = step.code, np.int64(step.row)
         value = few[row * LANES * LANES : (row + 1) * LANES * LANES]
         if code in (SUM, MOST):
             join_rows(value, few[(row + 1) * LANES * LANES : (row + 2) * LANES * LANES], code == MOST)
         elif code in (MY_END, THEIR_END):
-            at = last.first_factor[batch] + 2 * (step - first)
+            at = last.first_factor[batch] + 2 * (number - first)
             folding, calling = load(last.factor, at), load(last.factor, at + 1)
-            mine, join = code == MY_END, steps.join[step] != SET
-            most = not mine and steps.most[step] != SET
-            has_fold, has_call = steps.fold[step] != NOTHING, steps.call[step] != NOTHING
+            mine, join = code == MY_END, step.join != SET
+            most = not mine and step.most != SET
+            has_fold, has_call = step.fold != NOTHING, step.call != NOTHING
             above = few[(row - most) * LANES * LANES : (row - most + 1) * LANES * LANES]
             for i in range(won.size):
                 folded = add_scaled(zeros(few), met[i], folding)

@@ -1,9 +1,9 @@
 """The last street of a sampled board, sixteen betting entries side by side: see `public_chance.py`.
 
 Entries that offer the same actions differ in chips and tables only (`last_street.py`): they are walked together, a lane
-each, depth first, in a few rows of [hole, lane]. A decision reads sixteen blocks of regrets into [bucket, action, lane]
-for the buckets that are present on the board; holes then find sixteen probabilities in one place. Sums over the holes
-of a bucket go back the same way.
+each, depth first, in a few rows of [hole, lane], and end as `ends.py` has it. A decision reads sixteen blocks of
+regrets into [bucket, action, lane] for the buckets that are present on the board; holes then find sixteen probabilities
+in one place. Sums over the holes of a bucket go back the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Float, Int, aligned_zeros
+from equipoise._arrays import Float, Int, aligned, aligned_zeros
 from equipoise._jit import F32, I32, I64, U16, U32, inlined, kernel, view
 from equipoise._simd import (
     LANES,
@@ -27,14 +27,13 @@ from equipoise._simd import (
     subtract,
     zeros,
 )
-from equipoise.cards.showdown import DECK, Cards, meeting_lanes, showdown_lanes
+from equipoise.cards.showdown import DECK, without
 from equipoise.solve.board_samples import Samples
-from equipoise.solve.last_street import shape_of
+from equipoise.solve.ends import SUMS, Holes, MyEnds, Rows, called, folded, holes_of, make_rows, row_at, take_step
+from equipoise.solve.last_street import CHOOSE, NOTHING, OPEN, Step, compile_shape, factors_of, shape_of, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
 from equipoise.solve.program import BettingProgram
-from equipoise.tree.public_tree import DECISION, SHOWDOWN
 
-CALLED, FOLDED, PASS, SUM, MEAN = range(5)  # codes of steps
 ROOT = -1
 
 
@@ -52,31 +51,28 @@ class BucketedTables(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The last street for one walker, in batches of entries. Rows of reach and values are used again and again."""
+    """The last street for one walker, in batches of entries."""
 
-    code: I32  # [step]
-    node: I32  # [step] which of an entry's nodes
-    reach: I32  # [step] the row read
-    below: I32  # [step] the row of the first action's reach: PASS
-    value: I32  # [step] the row written; values of actions stand in it and those after it
-    actions: I32  # [step]
+    steps: I32  # [step, column] as `last_street.Step`
     first_step: I32  # [batch]
     end_step: I32  # [batch]
+    factor: F32  # [step of a batch, fold or call, lane] chips, flat
+    first_factor: I64  # [batch] in steps
     place: I32  # [node of a batch, lane] the last lane repeated where there are fewer entries
     first_place: I64  # [batch]
     lanes: I32  # [batch] how many entries it has
     deal: I32  # [batch, lane] the place of the deal that an entry opens from; ROOT at the start of the game
+    levels: int  # rows of reach
+    rows: int  # of values
+    actions: int  # the most of any decision
 
 
 class LaneSpace(NamedTuple):
     """Memory of one thread."""
 
-    reach: F32  # [row, hole, lane]
-    value: F32  # [row, hole, lane]
-    chance: F32  # [present bucket, action, lane]
+    rows: Rows
+    chance: F32  # [level, present bucket, action, lane] of the opponent's decisions; a last level for mine
     total: F32  # [present bucket, action, lane]
-    run: F32  # [card, lane]
-    factor: F32  # [lane]
     inverse: F32  # [lane]
     alike: F32  # [lane]
     ones: F32  # [lane]
@@ -97,75 +93,49 @@ def compile_batches(program: BettingProgram, walker: int, offset: I64) -> Batche
     for entry in sorted(arrays.entries[arrays.entries >= first].tolist(), key=offset.__getitem__):
         places: list[int] = []
         alike[shape_of(program, walker, entry, places)].append(places)
-    steps: list[tuple[int, ...]] = []
+    shapes = [compile_shape(program, walker, entries[0], apart=True) for entries in alike.values()]
+    steps: list[Step] = []
     parts: dict[str, list[Any]] = defaultdict(list)
-    for entries in alike.values():
+    for shape, entries in zip(shapes, alike.values(), strict=True):
         start = len(steps)
-        steps += _steps(program, walker, entries[0])
+        steps += shape.steps
         for at in range(0, len(entries), LANES):
             lanes = entries[at : at + LANES]
             places_of = [lanes[min(lane, len(lanes) - 1)] for lane in range(LANES)]
             parts["first_step"].append(start)
             parts["end_step"].append(len(steps))
+            parts["first_factor"].append(sum(len(part) for part in parts["factor"]))
+            parts["factor"].append(factors_of(program, walker, shape, lanes))
             parts["first_place"].append(sum(len(part) for part in parts["place"]))
             parts["place"].append(np.array(places_of, np.int32).T)
             parts["lanes"].append(len(lanes))
             parts["deal"].append([deal_of[lane[0]] for lane in places_of])
-    columns = [np.array(column, np.int32) for column in zip(*steps, strict=True)] or [np.zeros(0, np.int32)] * 6
-    code, node, reach, below, value, actions = columns
+    factor = np.concatenate(parts["factor"] or [np.zeros(0)]).ravel()
     return Batches(
-        code=code,
-        node=node,
-        reach=reach,
-        below=below,
-        value=value,
-        actions=actions,
+        steps=np.array(steps, np.int32).reshape(-1, len(Step._fields)),
         first_step=np.array(parts["first_step"], np.int32),
         end_step=np.array(parts["end_step"], np.int32),
+        factor=aligned(factor, np.float32),
+        first_factor=np.array(parts["first_factor"], np.int64),
         place=np.ascontiguousarray(np.concatenate(parts["place"] or [np.zeros((0, LANES), np.int32)])),
         first_place=np.array(parts["first_place"], np.int64),
         lanes=np.array(parts["lanes"], np.int32),
         deal=np.array(parts["deal"], np.int32).reshape(-1, LANES),
+        levels=max((shape.reach_rows for shape in shapes), default=1),
+        rows=max((shape.value_rows for shape in shapes), default=1),
+        actions=max((step.actions for step in steps), default=1),
     )
-
-
-def _steps(program: BettingProgram, walker: int, places: list[int]) -> list[tuple[int, ...]]:
-    """What is done for entries of one shape: (code, node, reach, below, value, actions)."""
-    arrays, node = program.arrays, {place: i for i, place in enumerate(places)}
-    steps: list[tuple[int, ...]] = []
-
-    def visit(place: int, reach: int, free: int, value: int) -> None:
-        if arrays.kind[place] != DECISION:
-            code = CALLED if arrays.kind[place] == SHOWDOWN else FOLDED
-            steps.append((code, node[place], reach, 0, value, 0))
-            return
-        first, count = int(arrays.first_child[place]), int(arrays.num_children[place])
-        mine = arrays.player[place] == walker
-        if not mine:
-            steps.append((PASS, node[place], reach, free, value, count))
-        for action in range(count):
-            if mine:
-                visit(first + action, reach, free, value + action)
-            else:
-                visit(first + action, free + action, free + count, value + action)
-        steps.append((MEAN if mine else SUM, node[place], reach, 0, value, count))
-
-    visit(places[0], 0, 1, 0)
-    return steps
 
 
 def make_lane_space(batches: Batches, holes: int, present: int) -> LaneSpace:
     """Memory for boards with so many holes and at most so many buckets present."""
-    row, most = (padded(holes) + 1) * LANES, int(batches.actions.max(initial=1))
+    slots = present * batches.actions * LANES
     ones = aligned_zeros(LANES, np.float32)
     ones[:] = 1
     return LaneSpace(
-        reach=aligned_zeros((int((batches.below + batches.actions).max(initial=1)) + 1) * row, np.float32),
-        value=aligned_zeros((int((batches.value + batches.actions).max(initial=1)) + 1) * row, np.float32),
-        chance=aligned_zeros(present * most * LANES, np.float32),
-        total=aligned_zeros(present * most * LANES, np.float32),
-        run=aligned_zeros(DECK * LANES, np.float32),
-        factor=aligned_zeros(LANES, np.float32),
+        rows=make_rows(batches.levels, batches.rows, int(padded(holes)), np.float32),
+        chance=aligned_zeros((batches.levels + 1) * slots, np.float32),
+        total=aligned_zeros(slots, np.float32),
         inverse=aligned_zeros(LANES, np.float32),
         alike=aligned_zeros(LANES, np.float32),
         ones=ones,
@@ -191,21 +161,37 @@ def walk_batches(
     street = samples.num_present.shape[1] - 1
     number = samples.number[board, street]
     present = samples.present[board, street, : samples.num_present[board, street]]
+    holes = holes_of(board, plan)
+    slots = batches.actions * present.size * LANES
     for batch in range(first, stop):
         bring_lanes(batch, street, samples.weight[board], number.size, plan, batches, space, above)
-        for step in range(batches.first_step[batch], batches.end_step[batch]):
-            places = batches.place[batches.first_place[batch] + batches.node[step]]
-            places = places[: batches.lanes[batch]]
-            code = batches.code[step]
-            if code in (CALLED, FOLDED):
-                end_lanes(code, step, board, places, plan, batches, space)
-            elif code == PASS:
-                pass_step(step, places, number, present, batches, tables, space)
-            elif code == SUM:
-                sum_lanes(batches.value[step], batches.actions[step], number.size, space.value)
+        end_levels(number.size, batches.levels, space.rows.reach)
+        for i in range(batches.first_step[batch], batches.end_step[batch]):
+            step, factor = step_at(batches.steps, i), factors_at(i, batch, batches)
+            places = batches.place[batches.first_place[batch] + step.node][: batches.lanes[batch]]
+            level = batches.levels if step.code == CHOOSE else np.int64(step.reach)
+            chance = space.chance[level * slots : (level + 1) * slots]
+            if step.code == OPEN:
+                open_step(step, places, number, present, chance, tables, space)
+            elif step.code == CHOOSE:
+                mean_step(step, factor, places, number, present, chance, holes, tables, space)
             else:
-                mean_step(step, places, number, present, batches, tables, space)
+                take_step(step, MyEnds(factor, False, False, True), factor, chance, number, holes, space.rows)
         hand_back_lanes(batch, street, number.size, plan, batches, space, above)
+
+
+@view
+def factors_at(step: Int, batch: Int, batches: Batches) -> F32:
+    """What a step's ends are multiplied by: [fold or call, lane]."""
+    at = 2 * (batches.first_factor[batch] + step - batches.first_step[batch])
+    return batches.factor[at * LANES : (at + 2) * LANES]
+
+
+@inlined
+def end_levels(size: Int, levels: Int, reach: F32) -> None:
+    """A row of zeros after each level: the hole that nobody has."""
+    for level in range(levels):
+        store(reach, level * (size + 1) + size, zeros(reach))
 
 
 @view
@@ -222,13 +208,13 @@ def bring_lanes(
     """The reach of a batch's entries, side by side; at the root, the board's weight."""
     if batches.deal[batch, 0] == ROOT:
         for i in range(size * LANES):
-            space.reach[i] = weight
+            space.rows.reach[i] = weight
         return
     for lane in range(LANES):
         row = np.int64(plan.program.reach_row[plan.step.walker, batches.deal[batch, lane]])
         space.reach_at[lane] = above.reach_base[street - 1] + row * padded(size)
     for start in range(0, size, LANES):
-        gather_tile(above.reach, space.reach_at, start, space.reach)
+        gather_tile(above.reach, space.reach_at, start, space.rows.reach)
 
 
 @view
@@ -246,47 +232,7 @@ def hand_back_lanes(
             above.value_base[street - 1] + row * padded(size) if lane < batches.lanes[batch] else spare
         )
     for start in range(0, size, LANES):
-        scatter_tile(space.value, start, space.ones, space.value_at, above.value)
-
-
-@view
-def lane_row(flat: F32, row: Int, size: Int) -> F32:
-    """One row of lanes, one hole longer than the board's list."""
-    length = (padded(size) + 1) * LANES
-    return flat[row * length : row * length + length]
-
-
-@kernel
-def end_lanes(code: Int, step: Int, board: Int, places: I32, plan: Plan, batches: Batches, space: LaneSpace) -> None:
-    """Showdowns or folds of sixteen entries."""
-    boards, program, walker = plan.boards, plan.program, plan.step.walker
-    first, size = boards.first[board, walker], np.int64(boards.counts[board, walker])
-    cards = Cards(boards.card1[first : first + size], boards.card2[first : first + size])
-    reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
-    value = lane_row(space.value, np.int64(batches.value[step]), size)
-    if code == CALLED:
-        start = boards.group_first[board]
-        groups = boards.groups[start : start + boards.num_groups[board] + 1]
-        showdown_lanes(reach, value, space.run, cards, cards, groups, walker, plan.two_cards)
-    else:
-        same = boards.same[first : first + size]
-        meeting_lanes(reach, value, space.run, cards, cards, same, plan.two_cards)
-    for lane in range(places.size):
-        chips = program.win[walker, places[lane]] if code == CALLED else program.meet[walker, places[lane]]
-        space.factor[lane] = chips
-    factor = load(space.factor, 0)
-    for h in range(size):
-        store(value, h, multiply(load(value, h), factor))
-
-
-@inlined
-def sum_lanes(first: Int, actions: Int, size: Int, values: F32) -> None:
-    """Add the rows of the other actions to the first. IN OUT: float[row, hole, lane]."""
-    out = lane_row(values, np.int64(first), size)
-    for action in range(1, actions):
-        row = lane_row(values, np.int64(first) + action, size)
-        for h in range(size):
-            store(out, h, add(load(out, h), load(row, h)))
+        scatter_tile(space.rows.value, start, space.ones, space.value_at, above.value)
 
 
 @inlined
@@ -324,25 +270,19 @@ def find_starts(places: I32, offset: I64, starts: I64) -> None:
 
 
 @kernel
-def pass_step(
-    step: Int, places: I32, number: U16, present: U32, batches: Batches, tables: BucketedTables, space: LaneSpace
+def open_step(
+    step: Step, places: I32, number: U16, present: U32, chance: F32, tables: BucketedTables, space: LaneSpace
 ) -> None:
-    """The opponent's decisions: pass its reach on, and add to its average."""
-    actions, below, size = np.int64(batches.actions[step]), np.int64(batches.below[step]), number.size
-    chance, total = space.chance, space.total
+    """The opponent's decisions: what it plays, and its average."""
+    actions = np.int64(step.actions)
     starts = space.starts[: places.size]
     find_starts(places, tables.offset, starts)
     stride = tables.stride[places[0]]  # of one street and player: the same for all
     match_lanes(starts, stride, present, actions, tables.regret, space.inverse, space.alike, chance)
-    reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
-    for action in range(actions):
-        out, mine = lane_row(space.reach, below + action, size), chance[action * LANES :]
-        for h in range(size):
-            store(out, h, multiply(load(reach, h), load(mine, np.int64(number[h]) * actions)))
+    total = space.total
     for k in range(present.size):
         store(total, k, zeros(total))
-    for h in range(size):
-        store(total, number[h], add(load(total, number[h]), load(reach, h)))
+    add_runs(row_at(space.rows.reach, np.int64(step.reach), number.size + 1), number, 1, total)
     average, gain = tables.average, tables.average_gain
     for k in range(present.size):
         at, reached = np.int64(present[k]) * stride, total[k * LANES : (k + 1) * LANES]
@@ -352,29 +292,48 @@ def pass_step(
                 average[starts[lane] + at + action] += gain * reached[lane] * mine[lane]
 
 
+@inlined
+def add_runs(row: F32, number: U16, stride: Int, total: F32) -> None:
+    """Sum a row by the numbers of holes. Neighbours in strength often share one: a run is summed before it is stored.
+
+    IN: float[hole, lane], uint16[hole]; IN OUT: float[number x stride, lane].
+    """
+    run, held = number[0], zeros(row)
+    for h in range(number.size):
+        if number[h] != run:
+            add_at(total, np.int64(run) * stride, held)
+            run, held = number[h], zeros(row)
+        held = add(held, load(row, h))
+    add_at(total, np.int64(run) * stride, held)
+
+
+@inlined
+def add_at(total: F32, place: Int, more: Any) -> None:
+    """IN OUT: float[place, lane]."""
+    store(total, place, add(load(total, place), more))
+
+
 @kernel
 def mean_step(
-    step: Int, places: I32, number: U16, present: U32, batches: Batches, tables: BucketedTables, space: LaneSpace
+    step: Step,
+    factor: F32,
+    places: I32,
+    number: U16,
+    present: U32,
+    chance: F32,
+    holes: Holes,
+    tables: BucketedTables,
+    space: LaneSpace,
 ) -> None:
     """The walker's decisions: values by its strategy, and what its buckets regret."""
-    actions, first, size = np.int64(batches.actions[step]), np.int64(batches.value[step]), number.size
-    chance, total = space.chance, space.total
+    actions, total = np.int64(step.actions), space.total
     starts = space.starts[: places.size]
     find_starts(places, tables.offset, starts)
     stride = tables.stride[places[0]]  # of one street and player: the same for all
     match_lanes(starts, stride, present, actions, tables.regret, space.inverse, space.alike, chance)
     for i in range(present.size * actions):
         store(total, i, zeros(total))
-    value = lane_row(space.value, first, size)
-    for action in range(actions):
-        row, mine, sums = lane_row(space.value, first + action, size), chance[action * LANES :], total[action * LANES :]
-        for h in range(size):
-            at, here = np.int64(number[h]) * actions, load(row, h)
-            store(sums, at, add(load(sums, at), here))
-            worth = multiply(here, load(mine, at))
-            if action:
-                worth = add(load(value, h), worth)
-            store(value, h, worth)
+    mean_lanes(step, factor, number, chance, holes, space.rows, total)
     increment, gain, floor = tables.increment, tables.gain, tables.floor
     for k in range(present.size):
         at, mean = np.int64(present[k]) * stride, zeros(total)
@@ -386,3 +345,56 @@ def mean_step(
             for lane in range(starts.size):
                 slot = starts[lane] + at + action
                 increment[slot] = max(increment[slot] + gain * more[lane], floor)
+
+
+@kernel
+def mean_lanes(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, rows: Rows, total: F32) -> None:
+    """What the walker's decision is worth by its strategy, and what each action is, summed by the numbers of holes.
+
+    IN: float[number, action, lane]; IN OUT: float[number, action, lane]; values of actions as `Step` has them.
+    """
+    actions, size, row = np.int64(step.actions), number.size, np.int64(step.row)
+    value = row_at(rows.value, row, size)
+    if step.join:
+        _mean_ends(step, factor, number, chance, holes, rows, total)
+    below = row + step.join
+    for action in range(actions):
+        if action in (step.fold, step.call):
+            continue
+        worth, mine = row_at(rows.value, below, size), chance[action * LANES :]
+        add_runs(worth, number, actions, total[action * LANES :])
+        first = below == row
+        for h in range(size):
+            here = multiply(load(worth, h), load(mine, np.int64(number[h]) * actions))
+            store(value, h, here if first else add(load(value, h), here))
+        below += 1
+
+
+@kernel
+def _mean_ends(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, rows: Rows, total: F32) -> None:
+    """The part of a decision's fold and call; of the row of values, A(start) + A(end of ties) before."""
+    actions, size, back = np.int64(step.actions), number.size, holes.back
+    value, reach = row_at(rows.value, np.int64(step.row), size), row_at(rows.reach, np.int64(step.reach), size + 1)
+    sums, folding, calling = row_at(rows.sums, np.int64(step.reach), SUMS), load(factor, 0), load(factor, 1)
+    has_fold, has_call = step.fold != NOTHING, step.call != NOTHING
+    fold, call = max(step.fold, 0), max(step.call, 0)
+    all_told, nothing = load(sums, DECK), zeros(value)
+    run, fold_held, call_held = number[0], nothing, nothing
+    for h in range(size):
+        if number[h] != run:
+            at = np.int64(run) * actions
+            add_at(total, at + fold, fold_held)
+            add_at(total, at + call, call_held)
+            run, fold_held, call_held = number[h], nothing, nothing
+        at, worth = np.int64(number[h]) * actions, nothing
+        everything = without(all_told, sums, holes.mine.card1[h], holes.mine.card2[h])
+        if has_call:
+            here = called(load(value, h), everything, calling)
+            call_held, worth = add(call_held, here), multiply(here, load(chance, at + call))
+        if has_fold:
+            here = folded(everything, load(reach, holes.same[h]), back, folding)
+            fold_held, worth = add(fold_held, here), multiply_add(here, load(chance, at + fold), worth)
+        store(value, h, worth)
+    at = np.int64(run) * actions
+    add_at(total, at + fold, fold_held)
+    add_at(total, at + call, call_held)

@@ -109,10 +109,10 @@ class SubgameEngine:
             turn=Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
         )  # fmt: skip
         choices = self._choices(subgame, opponent, worker)
-        by_player = (mine.lanes, theirs.lanes) if seat == 0 else (theirs.lanes, mine.lanes)
         scratch = self._scratch(subgame, worker)
-        for walker, play in ((opponent, responding), (seat, answering)):
-            lanes = Lanes(self.batches[walker], by_player, choices, worker.above, worker.spaces[walker])
+        for walker, play, tables_of in ((opponent, responding, (theirs, mine)), (seat, answering, (mine, theirs))):
+            by_rows = tables_of[0].lanes, tables_of[1].lanes
+            lanes = Lanes(self.batches[walker], *by_rows, choices, worker.above, worker.spaces[walker])
             walk_subgame(self._plan(subgame, walker), play, lanes, scratch, worker.workspace)
         return mine, theirs
 
@@ -243,7 +243,8 @@ class SubgameEngine:
         size = boards * nodes.actions[player] * holes if self.trunk <= self.last else 0
         if worker.lanes.size < size:
             worker.lanes = np.zeros(size, np.uint16)
-        return Choices(nodes.first[player], nodes.passive, worker.lanes, nodes.actions[player], holes, first)
+        every = np.arange(holes, dtype=np.uint16)
+        return Choices(nodes.first[player], worker.lanes, nodes.actions[player], every, first)
 
     def _scratch(self, subgame: Subgame, worker: Worker) -> Scratch:
         most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
@@ -286,7 +287,6 @@ class _Nodes:
         self.width: I32 = np.where(decides, arrays.num_children[places], 0).astype(np.int32)
         ends = np.append(batches.first_place[1:], len(places))
         self.lanes: I32 = np.repeat(batches.lanes, ends - batches.first_place).astype(np.int32)
-        self.passive: I32 = np.array([self.passive_of(int(p)) for p in places], np.int32)
         self.first, self.before, self.actions, self.decisions = [], [], [], []
         for player in range(PLAYERS):
             mine = decides & (arrays.player[places] == player)

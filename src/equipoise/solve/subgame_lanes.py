@@ -3,7 +3,7 @@
 Steps are those of `sampled_last_street.py`, on all last boards below one. Strategies of the subgame's rows stand ready
 as [decision, row, action, lane], so that a hole finds sixteen probabilities in one place; what regrets and averages
 need is summed in the same layout, over all boards: the values of actions, and the reach. A responder's choices are
-bits: of each action and hole, the lanes that take it. Of equally good actions it takes the one that checks or calls.
+bits: of each hole and action, the lanes that take it. Of equally good actions it takes the one that checks or calls.
 """
 
 from __future__ import annotations
@@ -13,33 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I32, I64, U16, U32, inlined, kernel, view
-from equipoise._simd import (
-    LANES,
-    add,
-    add_scaled,
-    gather_tile,
-    load,
-    maximum,
-    multiply,
-    only,
-    scatter_tile,
-    store,
-    where_above,
-    zeros,
-)
+from equipoise._jit import F32, F64, I32, I64, U16, U32, kernel, view
+from equipoise._simd import LANES, add_scaled, gather_tile, load, maximum, scatter_tile, store, where_above, zeros
+from equipoise.cards.showdown import DECK, without
+from equipoise.solve.ends import SUMS, Holes, MyEnds, Rows, called, folded, holes_of, row_at, take_step
+from equipoise.solve.last_street import CHOOSE, NOTHING, OPEN, Step, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
-from equipoise.solve.sampled_last_street import (
-    CALLED,
-    FOLDED,
-    PASS,
-    SUM,
-    Batches,
-    LaneSpace,
-    end_lanes,
-    lane_row,
-    sum_lanes,
-)
+from equipoise.solve.sampled_last_street import Batches, LaneSpace, add_runs, end_levels, factors_at, mean_lanes
 
 NOWHERE = -1
 
@@ -59,10 +39,9 @@ class Choices(NamedTuple):
     """What a responder does on the last street."""
 
     first: I32  # [node of a batch] how many actions stand before those of its decision; NOWHERE
-    passive: I32  # [node of a batch] the action that checks or calls
-    lanes: U16  # [board, action of all decisions, hole]
+    lanes: U16  # [board, decision, hole, action] flat
     actions: int  # of all decisions
-    holes: int
+    every: U16  # [hole] which it is: it has a row of its own
     first_board: int
 
 
@@ -83,7 +62,7 @@ def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: La
     for batch in range(batches.lanes.size):
         for lane in range(LANES):
             space.reach_at[lane] = work.reach_base[street] + np.int64(rows[batches.deal[batch, lane]]) * length
-        out = above.reach[batch * length * LANES : (batch + 1) * length * LANES]
+        out = row_at(above.reach, batch, length)
         for start in range(0, length, LANES):
             gather_tile(work.reach, space.reach_at, start, out)
     for i in range(above.value.size // LANES):
@@ -101,7 +80,7 @@ def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space:
             row = np.int64(batches.deal[batch, lane]) - first
             spare = work.value.size - length
             space.value_at[lane] = work.value_base[street] + row * length if lane < batches.lanes[batch] else spare
-        lanes = above.value[batch * length * LANES : (batch + 1) * length * LANES]
+        lanes = row_at(above.value, batch, length)
         for start in range(0, length, LANES):
             scatter_tile(lanes, start, space.ones, space.value_at, work.value)
 
@@ -113,143 +92,112 @@ def walk_last(
     batches: Batches,
     number: U16,
     weight: F64,
-    tables: tuple[LaneRows, LaneRows],
+    mine: LaneRows,
+    theirs: LaneRows,
     choices: Choices,
     above: Above,
     space: LaneSpace,
 ) -> None:
     """All last boards below a board, down and up. IN: uint16[place] the row of a hole, float64[board] probabilities."""
-    boards, walker = plan.boards, plan.step.walker
+    boards, walker, rows = plan.boards, plan.step.walker, space.rows
     length = padded(np.int64(boards.counts[board, 0]))
     for batch in range(batches.lanes.size):  # its rows of the board before stay in the cache
-        reach_above = above.reach[batch * length * LANES : (batch + 1) * length * LANES]
-        value_above = above.value[batch * length * LANES : (batch + 1) * length * LANES]
+        reach_above, value_above = row_at(above.reach, batch, length), row_at(above.value, batch, length)
         for below in range(boards.first_child[board], boards.first_child[board] + boards.num_children[board]):
             first, size = boards.first[below, walker], np.int64(boards.counts[below, walker])
-            theirs = boards.first[below, 1 - walker]
-            before = boards.before[first : first + size]
-            reach = lane_row(space.reach, 0, size)
+            holes, start = holes_of(below, plan), boards.first[below, 1 - walker]
+            before, cells = boards.before[first : first + size], number[start : start + size]
+            end_levels(size, batches.levels, rows.reach)
             for j in range(size):
-                store(reach, j, add_scaled(zeros(reach), weight[below], load(reach_above, before[j])))
-            for step in range(batches.first_step[batch], batches.end_step[batch]):
-                at = batches.first_place[batch] + batches.node[step]
-                code = batches.code[step]
-                if code in (CALLED, FOLDED):
-                    end_lanes(code, step, below, batches.place[at][: batches.lanes[batch]], plan, batches, space)
-                elif code == SUM:
-                    sum_lanes(batches.value[step], batches.actions[step], size, space.value)
-                elif code == PASS:
-                    if tables[1 - walker].rows:
-                        pass_rows(step, at, number[theirs : theirs + size], batches, tables[1 - walker], space)
+                store(rows.reach, j, add_scaled(zeros(rows.reach), weight[below], load(reach_above, before[j])))
+            for i in range(batches.first_step[batch], batches.end_step[batch]):
+                step, factor = step_at(batches.steps, i), factors_at(i, batch, batches)
+                at, ends = batches.first_place[batch] + step.node, MyEnds(factor, False, False, True)
+                if step.code == CHOOSE:
+                    if mine.rows:
+                        choose_by_rows(step, at, factor, number[first : first + size], holes, rows, mine)
                     else:
-                        pass_choice(step, at, below, size, batches, choices, space)
-                elif tables[walker].rows:
-                    mean_rows(step, at, number[first : first + size], batches, tables[walker], space)
+                        respond(step, factor, holes, rows, chosen(at, below, step.actions, choices))
+                elif step.code == OPEN:
+                    if theirs.reach.size:
+                        reached = decision(theirs.reach, theirs.before[at], theirs.rows, 1)
+                        add_runs(row_at(rows.reach, np.int64(step.reach), size + 1), cells, 1, reached)
+                elif theirs.rows:
+                    chance = decision(theirs.chance, theirs.first[at], theirs.rows, step.actions)
+                    take_step(step, ends, factor, chance, cells, holes, rows)
                 else:
-                    respond(step, at, below, size, batches, choices, space)
-            value = lane_row(space.value, 0, size)
+                    lanes = chosen(at, below, step.actions, choices)
+                    take_step(step, ends, factor, lanes, choices.every[:size], holes, rows)
             back = 1 / weight[board]
-            for i in range(size):
-                store(value_above, before[i], add_scaled(load(value_above, before[i]), back, load(value, i)))
+            for h in range(size):
+                store(value_above, before[h], add_scaled(load(value_above, before[h]), back, load(rows.value, h)))
 
 
 @view
-def _decision(flat: F32, first: Int, rows: Int, width: Int) -> F32:
-    """A decision's part of a table in lanes."""
-    start = np.int64(first) * rows * LANES
+def decision(flat: F32, first: Int, rows: Int, width: Int) -> F32:
+    """A decision's part of a table in lanes; of no meaning at another player's."""
+    start = np.int64(max(first, 0)) * rows * LANES
     return flat[start : start + np.int64(width) * rows * LANES]
 
 
-@kernel
-def pass_rows(step: Int, at: Int, number: U16, batches: Batches, tables: LaneRows, space: LaneSpace) -> None:
-    """The opponent plays by its rows: pass its reach on, and sum it."""
-    actions, below, size = np.int64(batches.actions[step]), np.int64(batches.below[step]), number.size
-    chance = _decision(tables.chance, tables.first[at], tables.rows, actions)
-    reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
-    for action in range(actions):
-        out, mine = lane_row(space.reach, below + action, size), chance[action * LANES :]
-        for h in range(size):
-            store(out, h, multiply(load(reach, h), load(mine, np.int64(number[h]) * actions)))
-    if tables.reach.size:
-        add_runs(reach, number, 1, _decision(tables.reach, tables.before[at], tables.rows, 1))
-
-
-@inlined
-def add_runs(row: F32, number: U16, stride: Int, total: F32) -> None:
-    """Sum a row by the numbers of holes. Neighbours in strength often share one: a run is summed before it is stored.
-
-    IN: float[hole, lane], uint16[hole]; IN OUT: float[number x stride, lane].
-    """
-    run, held = number[0], zeros(row)
-    for h in range(number.size):
-        if number[h] != run:
-            at = np.int64(run) * stride
-            store(total, at, add(load(total, at), held))
-            run, held = number[h], zeros(row)
-        held = add(held, load(row, h))
-    at = np.int64(run) * stride
-    store(total, at, add(load(total, at), held))
-
-
-@kernel
-def mean_rows(step: Int, at: Int, number: U16, batches: Batches, tables: LaneRows, space: LaneSpace) -> None:
-    """The walker plays by its rows: values by its strategy, and the sums that its regrets need."""
-    actions, first, size = np.int64(batches.actions[step]), np.int64(batches.value[step]), number.size
-    chance = _decision(tables.chance, tables.first[at], tables.rows, actions)
-    total = _decision(tables.total, tables.first[at], tables.rows, actions)
-    value = lane_row(space.value, first, size)
-    for action in range(actions):
-        row, mine = lane_row(space.value, first + action, size), chance[action * LANES :]
-        add_runs(row, number, actions, total[action * LANES :])
-        for h in range(size):
-            worth = multiply(load(row, h), load(mine, np.int64(number[h]) * actions))
-            if action:
-                worth = add(load(value, h), worth)
-            store(value, h, worth)
-
-
 @view
-def _choice(at: Int, board: Int, actions: Int, choices: Choices) -> U16:
-    """A decision's choices on a board: [action, hole] flat."""
-    start = (np.int64(board - choices.first_board) * choices.actions + choices.first[at]) * choices.holes
-    return choices.lanes[start : start + actions * choices.holes]
+def chosen(at: Int, board: Int, actions: Int, choices: Choices) -> U16:
+    """A decision's choices on a board: [hole, action] flat."""
+    block = np.int64(board - choices.first_board) * choices.actions + max(choices.first[at], 0)
+    start, size = block * choices.every.size, np.int64(actions) * choices.every.size
+    return choices.lanes[start : start + size]
 
 
 @kernel
-def pass_choice(
-    step: Int, at: Int, board: Int, size: Int, batches: Batches, choices: Choices, space: LaneSpace
-) -> None:
-    """The opponent plays what it chose: pass its reach on."""
-    actions, below = np.int64(batches.actions[step]), np.int64(batches.below[step])
-    chosen = _choice(at, board, actions, choices)
-    reach = lane_row(space.reach, np.int64(batches.reach[step]), size)
+def choose_by_rows(step: Step, at: Int, factor: F32, number: U16, holes: Holes, rows: Rows, tables: LaneRows) -> None:
+    """The walker plays by its rows."""
+    chance = decision(tables.chance, tables.first[at], tables.rows, step.actions)
+    total = decision(tables.total, tables.first[at], tables.rows, step.actions)
+    mean_lanes(step, factor, number, chance, holes, rows, total)
+
+
+@kernel
+def respond(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U16) -> None:
+    """The walker takes the best action of each hole in each lane, and writes down which. OUT: uint16[hole, action]."""
+    actions, row, size = np.int64(step.actions), np.int64(step.row), holes.mine.card1.size
+    value = row_at(rows.value, row, size)
+    every = np.uint16(0xFFFF)
+    if step.join:
+        _respond_to_ends(step, factor, holes, rows, taken)
+    below = row + step.join
     for action in range(actions):
-        out, lanes = lane_row(space.reach, below + action, size), chosen[action * choices.holes :]
+        if action in (step.fold, step.call):
+            continue
+        worth, first = row_at(rows.value, below, size), below == row
         for h in range(size):
-            store(out, h, only(lanes[h], load(reach, h)))
+            at, more, best = h * actions, load(worth, h), load(value, h)
+            better = every if first else where_above(more, best)
+            store(value, h, more if first else maximum(more, best))
+            for other in range(actions):
+                taken[at + other] &= ~better
+            taken[at + action] = better
+        below += 1
 
 
 @kernel
-def respond(step: Int, at: Int, board: Int, size: Int, batches: Batches, choices: Choices, space: LaneSpace) -> None:
-    """The walker takes the best action of each hole in each lane, and writes down which."""
-    actions, first = np.int64(batches.actions[step]), np.int64(batches.value[step])
-    chosen, passive = _choice(at, board, actions, choices), np.int64(choices.passive[at])
-    value, every = lane_row(space.value, first, size), np.uint16(0xFFFF)
-    kept = lane_row(space.value, first + passive, size)
-    held = chosen[passive * choices.holes :]
+def _respond_to_ends(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U16) -> None:
+    """The better of a fold and a call; of the row of values, A(start) + A(end of ties) before."""
+    actions, size = np.int64(step.actions), holes.mine.card1.size
+    value, reach = row_at(rows.value, np.int64(step.row), size), row_at(rows.reach, np.int64(step.reach), size + 1)
+    sums, folding, calling = row_at(rows.sums, np.int64(step.reach), SUMS), load(factor, 0), load(factor, 1)
+    has_fold, has_call = step.fold != NOTHING, step.call != NOTHING
+    all_told, every = load(sums, DECK), np.uint16(0xFFFF)
     for h in range(size):
-        best, left = load(kept, h), every
-        for action in range(actions):
-            if action != passive:
-                more = load(lane_row(space.value, first + action, size), h)
-                better = where_above(more, best)
-                best = maximum(more, best)
-                left &= ~better
-                for other in range(action):
-                    if other != passive:
-                        chosen[other * choices.holes + h] &= ~better
-                chosen[action * choices.holes + h] = better
-        held[h] = left
+        at = h * actions
+        everything = without(all_told, sums, holes.mine.card1[h], holes.mine.card2[h])
+        best, better = called(load(value, h), everything, calling), np.uint16(0)
+        if has_fold:
+            fold = folded(everything, load(reach, holes.same[h]), holes.back, folding)
+            better = where_above(fold, best) if has_call else every
+            best = maximum(fold, best) if has_call else fold
+            taken[at + step.fold] = better
+        if has_call:
+            taken[at + step.call] = ~better
         store(value, h, best)
 
 
@@ -275,7 +223,7 @@ def open_lanes(rows: U32, slots: Slots, regret: F32, tables: LaneRows) -> None:
             if tables.first[at] == NOWHERE:
                 continue
             actions = np.int64(slots.actions[at])
-            chance = _decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
+            chance = decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
             for lane in range(slots.lanes[at]):
                 place = slots.place[at, lane]
                 slot = slots.offset[place] + np.int64(rows[k]) * slots.stride[place]
@@ -297,8 +245,8 @@ def close_lanes(
             if tables.first[at] == NOWHERE:
                 continue
             actions = np.int64(slots.actions[at])
-            chance = _decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
-            total = _decision(tables.total, tables.first[at], tables.rows, actions)[k * actions * LANES :]
+            chance = decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
+            total = decision(tables.total, tables.first[at], tables.rows, actions)[k * actions * LANES :]
             for lane in range(slots.lanes[at]):
                 place = slots.place[at, lane]
                 slot = slots.offset[place] + np.int64(rows[k]) * slots.stride[place]
@@ -309,6 +257,6 @@ def close_lanes(
                     more = gain * (total[action * LANES + lane] - expected)
                     regret[slot + action] = max(regret[slot + action] + more, floor)
                 if tables.reach.size:
-                    reach = _decision(tables.reach, tables.before[at], tables.rows, 1)[k * LANES + lane]
+                    reach = decision(tables.reach, tables.before[at], tables.rows, 1)[k * LANES + lane]
                     for action in range(actions):
                         average[slot + action] += average_gain * reach * chance[action * LANES + lane]

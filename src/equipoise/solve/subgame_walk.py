@@ -25,7 +25,8 @@ class Lanes(NamedTuple):
     """What the last street is played by, and where it is worked out."""
 
     batches: Batches
-    tables: tuple[LaneRows, LaneRows]  # [player]
+    mine: LaneRows  # the walker's
+    theirs: LaneRows
     choices: Choices
     above: Above
     space: LaneSpace
@@ -47,8 +48,8 @@ def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: W
             if street == bottom:
                 pack_reach(board, plan, lanes.batches, lanes.above, lanes.space, work)
                 walk_last(
-                    board, plan, lanes.batches, play.present.number, play.board_weight, lanes.tables, lanes.choices,
-                    lanes.above, lanes.space,
+                    board, plan, lanes.batches, play.present.number, play.board_weight, lanes.mine, lanes.theirs,
+                    lanes.choices, lanes.above, lanes.space,
                 )  # fmt: skip
                 unpack_values(board, plan, lanes.batches, lanes.above, lanes.space, work)
             else:

@@ -1,0 +1,295 @@
+"""How hands end on the last street, sixteen betting entries side by side: one pass for all ends of a decision.
+
+With A as in `cards/showdown.py`, a call is worth c x (A(start) + A(end of ties) - A(end of all)) and a fold
+f x (A(end of all) + my own hole). At my decision both see the same reach. At the opponent's only the call is summed by
+card: the fold's sums are those of the reach, less the call's, less those handed on. See `last_street.py` for the steps.
+
+Holes of one card are taken for holes whose second card is the first: showdowns stay what they are, since what is taken
+away cancels; of a fold, my own hole is taken away four times, and put back three times.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise._arrays import Int, aligned_zeros
+from equipoise._jit import F32, U16, inlined, kernel, view
+from equipoise._simd import (
+    LANES,
+    add,
+    add_scaled,
+    load,
+    maximum,
+    multiply,
+    multiply_add,
+    played,
+    store,
+    subtract,
+    zeros,
+)
+from equipoise.cards.showdown import DECK, Cards, sum_upto, without
+from equipoise.solve.last_street import COUNT, MOST, MY_END, NOTHING, PASS, SET, SUM, Step
+from equipoise.solve.plan import Plan
+
+SUMS = DECK + 1  # by card, then of all
+
+
+class Rows(NamedTuple):
+    """What steps work in: rows of lanes, as many holes long as the board's lists."""
+
+    reach: F32  # [level, hole + 1, lane] the last of a level zero
+    value: F32  # [row, hole, lane]
+    sums: F32  # [level, card or all, lane] of each reach
+    given: F32  # the same, of what the opponent hands on of it to my decisions
+    run: F32  # [card or all, lane]
+
+
+class Holes(NamedTuple):
+    """The holes of a board as an end needs them."""
+
+    mine: Cards
+    theirs: Cards
+    same: U16  # [my hole] its place among theirs
+    groups: U16  # [group + 1, player]
+    me: int
+    back: int  # how often my own hole is put back
+
+
+class MyEnds(NamedTuple):
+    """How my decision ends the hand."""
+
+    factor: F32  # [fold or call, lane]
+    fold: bool
+    call: bool
+    left: bool  # to be finished by a later step
+
+
+class TheirEnds(NamedTuple):
+    """How the opponent's decision ends the hand."""
+
+    factor: F32  # [fold or call, lane]
+    chance: Any  # float[cell, action, lane], or the lanes as bits: uint16[cell, action]
+    actions: Int
+    fold: Int  # which action; or NOTHING
+    call: Int
+    join: bool  # to what its subtrees bring
+    most: bool  # the larger of this and mine
+    opened: bool  # where mine was left to be finished
+
+
+def make_rows(levels: int, rows: int, holes: int, precision: type) -> Rows:
+    """Memory for boards with at most so many holes."""
+    sizes = levels * (holes + 1), rows * holes, levels * SUMS, levels * SUMS, SUMS
+    return Rows(*(aligned_zeros(size * LANES, precision) for size in sizes))
+
+
+@view
+def row_at(rows: F32, row: Int, size: Int) -> F32:
+    """One row of lanes."""
+    return rows[row * size * LANES : (row + 1) * size * LANES]
+
+
+@view
+def holes_of(board: Int, plan: Plan) -> Holes:
+    """The holes of a board of the last street."""
+    boards, walker = plan.boards, plan.step.walker
+    mine, theirs = boards.first[board, walker], boards.first[board, 1 - walker]
+    my_end, their_end = mine + boards.counts[board, walker], theirs + boards.counts[board, 1 - walker]
+    groups = boards.group_first[board]
+    second = boards.card2 if plan.two_cards else boards.card1
+    return Holes(
+        Cards(boards.card1[mine:my_end], second[mine:my_end]),
+        Cards(boards.card1[theirs:their_end], second[theirs:their_end]),
+        boards.same[mine:my_end],
+        boards.groups[groups : groups + boards.num_groups[board] + 1],
+        walker,
+        1 if plan.two_cards else 3,
+    )
+
+
+@kernel
+def take_step(step: Step, my: MyEnds, factor: F32, chance: Any, cells: Any, holes: Holes, rows: Rows) -> None:
+    """One step of a batch. The opponent plays by `chance`, each of its holes by that of its cell.
+
+    IN: float[fold or call, lane], chance as in `TheirEnds`, uint[their hole].
+    """
+    level, row = np.int64(step.reach), np.int64(step.row)
+    their_stride, my_size = holes.theirs.card1.size + 1, holes.mine.card1.size
+    reach = row_at(rows.reach, level, their_stride)
+    sums, given = row_at(rows.sums, level, SUMS), row_at(rows.given, level, SUMS)
+    actions, fold, call = np.int64(step.actions), np.int64(step.fold), np.int64(step.call)
+    join, most = step.join != SET, step.most != SET
+    if step.code == PASS:
+        _pass_on(reach, chance, actions, fold, cells, row_at(rows.reach, row, their_stride))
+        if not join:
+            _clear(given)
+        return
+    value = row_at(rows.value, row, my_size)
+    if step.code in (SUM, MOST):
+        join_rows(value, row_at(rows.value, row + 1, my_size), step.code == MOST)
+        return
+    if step.code == COUNT:
+        _count(reach, holes.theirs, sums)
+    elif step.code == MY_END:
+        my_end(reach, my, holes, sums, value)
+    else:
+        their = TheirEnds(factor, chance, actions, fold, call, join, most, step.opened != NOTHING)
+        above = row_at(rows.value, row - most, my_size)
+        their_end(reach, their, my, cells, holes, (sums, given, rows.run), value, above)
+        return
+    if level > 0:
+        join_rows(row_at(rows.given, level - 1, SUMS), sums, False)
+
+
+@inlined
+def _pass_on(reach: F32, chance: Any, actions: Int, action: Int, cells: Any, below: F32) -> None:
+    """What the opponent reaches an action with."""
+    for j in range(cells.size):
+        store(below, j, played(load(reach, j), chance, np.int64(cells[j]) * actions + action))
+
+
+@inlined
+def join_rows(value: F32, more: F32, most: bool) -> None:
+    """The larger of two rows, or their sum, in place of the first."""
+    for i in range(value.size // LANES):
+        one, two = load(value, i), load(more, i)
+        store(value, i, maximum(one, two) if most else add(one, two))
+
+
+@inlined
+def _clear(run: F32) -> None:
+    for card in range(run.size // LANES):
+        store(run, card, zeros(run))
+
+
+@kernel
+def _count(reach: F32, theirs: Cards, sums: F32) -> None:
+    """The reach of the holes with each card, and of all."""
+    _clear(sums)
+    total = zeros(sums)
+    for j in range(theirs.card1.size):
+        weight, a, b = load(reach, j), theirs.card1[j], theirs.card2[j]
+        total = add(total, weight)
+        store(sums, a, add(load(sums, a), weight))
+        store(sums, b, add(load(sums, b), weight))
+    store(sums, DECK, total)
+
+
+@kernel
+def my_end(reach: F32, ends: MyEnds, holes: Holes, run: F32, value: F32) -> None:
+    """The better of a fold and a call at my decision; if left, A(start) + A(end of ties).
+
+    IN: float[their hole + 1, lane]; OUT: float[card or all, lane], the sums of the reach; float[my hole, lane].
+    """
+    mine1, mine2 = holes.mine.card1, holes.mine.card2
+    total = sum_upto(reach, value, run, holes.mine, holes.theirs, holes.groups, holes.me)
+    store(run, DECK, total)
+    if not ends.left:
+        folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+        for i in range(mine1.size):
+            everything, own = without(total, run, mine1[i], mine2[i]), load(reach, holes.same[i])
+            best = _better(load(value, i), everything, own, holes.back, folding, calling, ends.fold, ends.call)
+            store(value, i, best)
+
+
+@inlined
+def called(upto: Any, everything: Any, calling: Any) -> Any:
+    """What my call is worth, from A(start) + A(end of ties) and A(end of all)."""
+    return multiply(calling, subtract(upto, everything))
+
+
+@inlined
+def folded(everything: Any, own: Any, back: Int, folding: Any) -> Any:
+    """What my fold is worth, from A(end of all) and the reach of my own hole."""
+    return multiply(folding, add_scaled(everything, back, own))
+
+
+@inlined
+def _better(
+    upto: Any, everything: Any, own: Any, back: Int, folding: Any, calling: Any, has_fold: bool, has_call: bool
+) -> Any:
+    """The better of my fold and call."""
+    call = called(upto, everything, calling)
+    if not has_fold:
+        return call
+    fold = folded(everything, own, back, folding)
+    return maximum(call, fold) if has_call else fold
+
+
+@kernel
+def their_end(
+    reach: F32,
+    ends: TheirEnds,
+    my: MyEnds,
+    cells: Any,
+    holes: Holes,
+    sums: tuple[F32, F32, F32],
+    value: F32,
+    above: F32,
+) -> None:
+    """What the opponent's fold and call bring me, with what its subtrees bring.
+
+    IN: float[their hole + 1, lane]; float[card or all, lane] of the reach (OUT if nobody folds), of what was handed on,
+    and scratch; IN OUT: float[my hole, lane], of the subtrees, and of my decision.
+    """
+    everything, given, run = sums
+    mine1, mine2, same = holes.mine.card1, holes.mine.card2, holes.same
+    theirs1, theirs2 = holes.theirs.card1, holes.theirs.card2
+    groups, me, chance, actions = holes.groups, holes.me, ends.chance, np.int64(ends.actions)
+    folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+    _clear(run)
+    total = zeros(run)
+    behind = 0
+    for group in range(groups.shape[0]):
+        here = groups[group, me]
+        for i in range(behind, here):
+            upto = without(total, run, mine1[i], mine2[i])
+            store(value, i, multiply_add(calling, upto, load(value, i)))
+        behind = here
+        if group + 1 == groups.shape[0]:
+            break
+        for i in range(here, groups[group + 1, me]):
+            upto = without(total, run, mine1[i], mine2[i])
+            store(value, i, multiply_add(calling, upto, load(value, i)) if ends.join else multiply(calling, upto))
+        if ends.call == NOTHING:
+            continue
+        for j in range(groups[group, 1 - me], groups[group + 1, 1 - me]):
+            a, b = theirs1[j], theirs2[j]
+            weight = played(load(reach, j), chance, np.int64(cells[j]) * actions + ends.call)
+            total = add(total, weight)
+            store(run, a, add(load(run, a), weight))
+            store(run, b, add(load(run, b), weight))
+    store(run, DECK, total)
+    _weigh(ends, everything, given, run)
+    total, all_told = load(run, DECK), load(everything, DECK)
+    my_folding, my_calling = load(my.factor, 0), load(my.factor, 1)
+    again = add_scaled(zeros(run), holes.back, folding)
+    for i in range(mine1.size):
+        brought, own = add(load(value, i), without(total, run, mine1[i], mine2[i])), load(reach, same[i])
+        if ends.fold != NOTHING and same[i] < cells.size:
+            fold = played(own, chance, np.int64(cells[same[i]]) * actions + ends.fold)
+            brought = multiply_add(again, fold, brought)
+        if ends.opened:
+            met = without(all_told, everything, mine1[i], mine2[i])
+            best = _better(load(above, i), met, own, holes.back, my_folding, my_calling, my.fold, my.call)
+            brought = maximum(brought, best)
+        elif ends.most:
+            brought = maximum(brought, load(above, i))
+        store(above, i, brought)
+
+
+@inlined
+def _weigh(ends: TheirEnds, everything: F32, given: F32, run: F32) -> None:
+    """What A(end of all) brings: folds less calls. IN OUT: float[card or all, lane], the sums of the calls."""
+    folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+    for card in range(SUMS):
+        call = load(run, card)
+        stayed = add(call, load(given, card)) if ends.join else call
+        worth = subtract(zeros(run), multiply(calling, call))
+        if ends.fold == NOTHING:
+            store(everything, card, stayed)
+        else:
+            worth = multiply_add(folding, subtract(load(everything, card), stayed), worth)
+        store(run, card, worth)
