@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from equipoise.abstraction.lookup import HandBucket
-    from equipoise.abstraction.report import AbstractionReport
     from equipoise.bench.measure import Benchmark
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
     from equipoise.live import TrainingPanel
-    from equipoise.measure.abstraction import AbstractionFiles
     from equipoise.measure.best_response import Exploitability
     from equipoise.measure.lbr import LocalBestResponse
     from equipoise.solve.looks import Look
@@ -58,7 +55,8 @@ def print_table(table: Table) -> None:
     console.print(table)
 
 
-def _table(title: str, columns: list[str], *, left: int = 1) -> Table:
+def plain_table(title: str, columns: list[str], *, left: int = 1) -> Table:
+    """An empty table; the first columns are aligned to the left, numbers to the right."""
     from rich import box
     from rich.table import Table
 
@@ -81,7 +79,7 @@ def print_game(report: GameReport) -> None:
     print(f"fingerprint {report.fingerprint}\n")
     menu = f", menu {report.menu}" if report.menu else ""
     hands = "buckets" if report.cards == "bucketed" else "hands*"
-    table = _table(
+    table = plain_table(
         f"{report.game}{menu}: betting nodes and information sets",
         ["street", "opens", "decisions", "folds", "showdowns", "deals", hands, "information sets", "slots"],
     )
@@ -140,7 +138,7 @@ def print_hole_equities(result: Equity, ranges: tuple[Range, Range]) -> None:
 
 def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
     """Ours, the peer's and the ratio, a line each."""
-    table = _table(f"bench {group}", ["benchmark", "unit", "peer", "ours", "peer's", "ratio"], left=3)
+    table = plain_table(f"bench {group}", ["benchmark", "unit", "peer", "ours", "peer's", "ratio"], left=3)
     for b in benchmarks:
         peers = (rate_text(b.peer), f"{b.ratio:,.3g}") if b.peer else ("-", "-")
         table.add_row(b.name, b.unit, b.peer_name, rate_text(b.ours), *peers)
@@ -175,7 +173,7 @@ def print_exploitability(result: Exploitability) -> None:
     exact = result.as_json()
     interval = "" if result.ci95_mbb is None else f" ± {result.ci95_mbb:.2f} (95%)"
     print(f"exploitability {result.exploitability:.2f}{interval} mbb/g")
-    table = _table("what the best response wins, mbb/g", ["hands that end on", "player 0", "player 1"])
+    table = plain_table("what the best response wins, mbb/g", ["hands that end on", "player 0", "player 1"])
     for street, values in exact["by_street_mbb"].items():
         table.add_row(street, *(f"{value:,.2f}" for value in values))
     table.add_section()
@@ -248,107 +246,11 @@ def _print_grid(view: NodeView | StrategyView) -> None:
                 f"{cell.name:<3}{view.actions[main][0]}{100 * mix[main]:3.0f}", style=colours[main % len(colours)]
             )
         rows[12 - row][12 - column] = text
-    table = _table("most frequent action of each hand, percent (suited above the diagonal)", [""] * 13, left=13)
+    table = plain_table("most frequent action of each hand, percent (suited above the diagonal)", [""] * 13, left=13)
     table.show_header = False
     for cells in rows:
         table.add_row(*cells)
     print_table(table)
-
-
-def print_abstraction(found: AbstractionFiles) -> None:
-    """Each street of an abstraction, some of its buckets, its public clusters, and what solving with it needs."""
-    report = found.report
-    recall = "perfect recall" if report.map.perfect_recall else "imperfect recall"
-    print(f"{report.name}: {report.map.rules.name}, {recall}, {size_text(report.map.bytes)}")
-    print(f"fingerprint {report.map.fingerprint}\n")
-    columns = [
-        "street",
-        "method",
-        "hands",
-        "buckets",
-        "non-empty",
-        "table",
-        "smallest",
-        "mean",
-        "largest",
-        "E[HS] lost",
-    ]
-    table = _table("streets: share of deals by bucket, variance of E[HS] within buckets by all", columns, left=2)
-    sampled = False
-    for s in report.streets:
-        star = "*" if s.counted == "sample" else ""
-        sampled |= bool(star)
-        shares = ["-" if x is None else f"{100 * x:.3g}%" for x in (s.smallest_share, s.mean_share, s.largest_share)]
-        counts = (f"{s.hands:,}", f"{s.buckets:,}", f"{s.non_empty:,}{star}", size_text(s.bytes))
-        table.add_row(s.street, s.method, *counts, *shares, f"{s.within_share:.2%}{star}")
-    print_table(table)
-    if sampled:
-        print(f"* from {len(report.deals.cards):,} random deals")
-    for number, street in enumerate(report.streets):
-        _print_buckets(report, number, f"{street.street}: some buckets, by strength")
-    if report.public:
-        _print_clusters(report)
-    if found.solve:
-        menu = f" with menu {found.solve.menu}" if found.solve.menu else ""
-        print(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
-        print(f"a solve with these cards needs {size_text(found.solve.memory_bytes)} (regret and average, float32)")
-    if found.files:
-        print("written: " + ", ".join(found.files))
-
-
-def _print_buckets(report: AbstractionReport, number: int, title: str, most: int = 6) -> None:
-    """A few buckets of a street, evenly by strength."""
-    rows = [row for row in report.rows if row["street"] == report.streets[number].street and row["share"] > 0]
-    rows.sort(key=lambda row: float(row["mean_ehs"]))
-    if not rows:
-        return
-    table = _table(title, ["bucket", "share", "mean E[HS]", "sd", "hands"])
-    table.columns[-1].justify = "left"
-    for place in sorted({i * (len(rows) - 1) // max(most - 1, 1) for i in range(most)}):
-        row = rows[place]
-        spread = "-" if row["sd_ehs"] is None else f"{row['sd_ehs']:.2%}"
-        table.add_row(str(row["bucket"]), f"{100 * row['share']:.3g}%", f"{row['mean_ehs']:.2%}", spread, row["hands"])
-    print_table(table)
-
-
-def _print_clusters(report: AbstractionReport) -> None:
-    public = report.public
-    assert public is not None
-    table = _table(
-        f"{len(public.clusters)} public clusters of {public.boards:,} {public.street} boards",
-        ["cluster", "boards", "deals", "within", "examples, the most central first"],
-    )
-    table.columns[-1].justify = "left"
-    for number, cluster in enumerate(public.clusters):
-        within = "-" if cluster.within is None else f"{cluster.within:.3f}"
-        table.add_row(str(number), f"{cluster.boards:,}", f"{cluster.share:.2%}", within, "  ".join(cluster.examples))
-    print_table(table)
-    within = "" if public.within is None else f"; mean distance within a cluster {public.within:.3f}"
-    balance = f"balance {public.balance:.2f} by boards, {public.balance_by_deals:.2f} by deals"
-    print(f"{balance} (largest by mean){within}\n")
-
-
-def print_bucket(found: HandBucket) -> None:
-    """A hand's bucket, and what is like it."""
-    cluster = "" if found.public_cluster is None else f", public cluster {found.public_cluster}"
-    print(f"{found.hand}: {found.street} bucket {found.bucket} of {found.buckets:,} ({found.method}{cluster})")
-    own = [
-        f"{name} {value:.4f}" for name, value in (("E[HS]", found.ehs), ("E[HS^2]", found.ehs2)) if value is not None
-    ]
-    print(f"  the hand            {'   '.join(own)}")
-    mean = "" if found.mean_ehs is None else f"mean E[HS] {found.mean_ehs:.4f}"
-    spread = "" if found.sd_ehs is None else f"   sd {found.sd_ehs:.4f}"
-    share = "" if found.share is None else f"   {found.share:.4%} of all deals"
-    print(f"  the bucket          {mean}{spread}{share} ({found.counted})")
-    most = 12
-    if found.on_this_board:
-        more = f" and {len(found.on_this_board) - most} more" if len(found.on_this_board) > most else ""
-        print(f"  in it, same board   {', '.join(found.on_this_board[:most])}{more}")
-    if found.hands:
-        print(f"  in it, any board    {'; '.join(found.hands)}")
-    if found.nearest:
-        near = (f"{other.bucket} ({other.mean_ehs:.4f}, {other.share:.2%})" for other in found.nearest)
-        print(f"  nearest by E[HS]    {', '.join(near)}")
 
 
 @contextmanager
@@ -453,7 +355,7 @@ def print_strategy(view: StrategyView) -> None:
             mix = "  ".join(f"{name} {p:6.1%}" for name, p in zip(view.actions, view.strategy[:, i], strict=True))
             print(f"{view.hole_text(i)}  bucket {view.bucket[i]:,}  weight {view.weight[i]:5.3f}  {mix}")
     else:
-        table = _table("how often each bucket takes each action, percent", ["bucket", *view.actions])
+        table = plain_table("how often each bucket takes each action, percent", ["bucket", *view.actions])
         for bucket, row in enumerate(view.table[:MOST_ROWS]):
             table.add_row(f"{bucket:,}", *(f"{100 * p:.1f}" for p in row))
         print_table(table)

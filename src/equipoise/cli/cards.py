@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -73,7 +74,7 @@ def equity(
         screen.print_hole_equities(result, ranges)
 
 
-abstraction = typer.Typer(no_args_is_help=True, help="Build and look at card abstractions.", rich_markup_mode=None)
+abstraction = typer.Typer(no_args_is_help=True, help="Build, see and compare card abstractions.", rich_markup_mode=None)
 app.add_typer(abstraction, name="abstraction")
 RecipeFile = Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file with a [cards] table.")]
 GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, in place of the recipe's.")]
@@ -94,6 +95,7 @@ def abstraction_report(
 ) -> None:
     """Build the abstraction of a recipe, or open it if it is there, and say what is in its buckets."""
     import equipoise
+    from equipoise import console_abstraction
 
     screen = console()
     with screen.stage_bar() as progress:
@@ -101,7 +103,7 @@ def abstraction_report(
     if as_json:
         print_json(found.as_json())
     else:
-        screen.print_abstraction(found)
+        console_abstraction.print_abstraction(found)
 
 
 @abstraction.command(
@@ -117,6 +119,7 @@ def abstraction_bucket(
 ) -> None:
     """The bucket of one hand, and what is like it."""
     import equipoise
+    from equipoise import console_abstraction
 
     screen = console()
     with screen.stage_bar() as progress:
@@ -124,4 +127,69 @@ def abstraction_bucket(
     if as_json:
         print_json(found.as_json())
     else:
-        screen.print_bucket(found)
+        console_abstraction.print_bucket(found)
+
+
+@abstraction.command(
+    "compare",
+    epilog="Examples: equipoise abstraction compare two-four-ehs two-four-ehs2 two-four-mixed --out lab; equipoise "
+    "abstraction compare one.toml two.toml --game leduc --minutes 0.5 --set solver.seed=7",
+)
+def abstraction_compare(
+    recipes: Annotated[
+        list[str], typer.Argument(metavar="RECIPE...", help="Built-in recipes or TOML files with a [cards] table.")
+    ],
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where results and runs stay; started again, it goes on there.")
+    ] = None,
+    game: GameOption = None,
+    minutes: Annotated[float | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
+    cfr: Annotated[
+        bool, typer.Option("--cfr/--no-cfr", help="Also by CFR, as the recipe says, for the same time.")
+    ] = True,
+    cfr_iterations: Annotated[int | None, typer.Option(min=1, help="Of CFR, in place of the same time.")] = None,
+    stage: Annotated[int | None, typer.Option(min=1, help="CFR-BR begins anew with the average so often.")] = None,
+    trunk: Annotated[int | None, typer.Option(min=1, help="CFR-BR with a trunk of so many rounds.")] = None,
+    points: Annotated[int, typer.Option(min=1, help="How often each run is measured.")] = 6,
+    flops: Annotated[
+        int | None, typer.Option(help="Estimate exploitability from so many flops (limit hold'em: 40).")
+    ] = None,
+    lbr_hands: Annotated[int | None, typer.Option(help="No-limit: of the lower bound by LBR (10,000).")] = None,
+    hands: Annotated[int, typer.Option(min=4, help="Of each match.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of flops, LBR and matches.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of all recipes.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank card abstractions of equal size: exploitability by CFR-BR and by CFR, and one-on-one results."""
+    import equipoise
+    from equipoise import console_abstraction
+
+    with console().stage_bar() as progress:
+        found = equipoise.compare_abstractions(
+            recipes,
+            out,
+            game=game,
+            overrides=overrides or (),
+            minutes=minutes,
+            iterations=iterations,
+            cfr=cfr,
+            cfr_iterations=cfr_iterations,
+            stage=stage,
+            trunk=trunk,
+            points=points,
+            flops=flops,
+            lbr_hands=lbr_hands,
+            hands=hands,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            say=lambda line: print(line, file=sys.stderr),
+        )
+    if as_json:
+        print_json(found.as_json())
+    else:
+        console_abstraction.print_comparison(found)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -247,6 +247,18 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
         raise _one_line(error, where) from None
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
     return Recipe(name or rules.name, rules, menu, cards, *parts, written)
+
+
+def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
+    """The same game, bets and cards by another solver; when to stop and what to measure is left open."""
+    try:
+        checked = _Sections.model_validate({"solver": dict(solver)}).solver
+    except ValidationError as error:
+        raise _one_line(error, recipe.name) from None
+    table = {key: value for key, value in recipe.table.items() if key not in ("stop", "measure")}
+    return replace(
+        recipe, solver=checked, stop=StopRecipe(), measure=MeasureRecipe(), table={**table, "solver": dict(solver)}
+    )
 
 
 def _game(value: Any, path: Path | None, where: str) -> GameRules:
