@@ -170,6 +170,8 @@ class AbstractionComparison:
                 )  # fmt: skip
         axes.set_xscale("log")
         axes.set_yscale("log")
+        for which in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            which(lambda value, _place: f"{value:,.3g}")
         axes.set_xlabel("seconds of training")
         what = "LBR lower bound" if self.measuring.method == "lbr" else "exploitability"
         axes.set_ylabel(f"{what}, mbb/g")
@@ -224,8 +226,12 @@ def compare_abstractions(
     plans = [(entry, _by_cfr_br(entry, stage, trunk), _by_cfr(entry) if cfr else None) for entry in read]
     with _folder(out) as folder:
         lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress or _quiet, say or _silent)
-        curves = {recipe.name: lab.curves(by_cfr_br, by_cfr) for recipe, by_cfr_br, by_cfr in plans}
-        found = lab.matches(curves, hands, seed)
+        try:
+            curves = {recipe.name: lab.curves(by_cfr_br, by_cfr) for recipe, by_cfr_br, by_cfr in plans}
+            found = lab.matches(curves, hands, seed)
+        except KeyboardInterrupt:
+            lab.say("stopped" if out is None else f"stopped; the same command goes on in {folder}")
+            raise
         rows = [_row(recipe, curves, found) for recipe in read]
         rows.sort(key=lambda row: (row.cfr_br.last.mbb, row.name))
         files = tuple(str(folder / f"{STEM}.{kind}") for kind in ("json", "csv", "png"))
