@@ -369,8 +369,8 @@ class _Lab:
     def matches(self, curves: Mapping[str, Mapping[str, Curve]], hands: int, seed: int) -> Tournament:
         """All final strategies against each other."""
         players = []
-        for name, by_solver in curves.items():
-            for solver in by_solver:
+        for name in sorted(curves):
+            for solver in curves[name]:
                 strategy = load_strategy(self.run(name, solver))
                 plan = strategy.plan
                 players.append(TableAgent(_player(name, solver), plan.layout, strategy.stored, strategy.buckets))
