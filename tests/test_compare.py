@@ -218,6 +218,25 @@ def test_solvers_with_stages_are_measured_where_one_ends(recipes: dict[str, str]
     assert timed.last.seconds >= 0.3
 
 
+def test_a_trunk_takes_the_place_of_stages(recipes: dict[str, str], tmp_path: Path) -> None:
+    """The hybrid agent, by recipes that have stages, and the other way round: the same order as with full responses."""
+    table = "game = 'leduc'\n" + Path(recipes["four"]).read_text()
+    staged = write(tmp_path, "staged", table + "[solver]\nmethod = 'cfr-br'\nstage = 7\n")
+    coarse = "game = 'leduc'\n" + Path(recipes["one"]).read_text()
+    trunk = write(tmp_path, "trunk", coarse + "[solver]\nmethod = 'cfr-br'\ntrunk = 1\nboards = 3\n")
+    options = {**SETTINGS, "iterations": 300, "cfr_iterations": 1000, "points": 2}
+    hybrid = compare_abstractions([staged, trunk], tmp_path / "hybrid", trunk=1, **options)
+    full = compare_abstractions([staged, trunk], tmp_path / "full", stage=50, **options)
+    for found, said in ((hybrid, {"trunk": 1, "stage": None}), (full, {"trunk": None, "stage": 50})):
+        assert [row.name for row in found.abstractions] == ["staged", "trunk"]
+        for row in found.abstractions:
+            run = load_recipe(tmp_path / ("hybrid" if found is hybrid else "full") / "runs" / row.name / "cfr-br")
+            assert {key: getattr(run.solver, key) for key in said} == said
+            assert row.cfr and row.cfr.method == "external"
+    for one, two in zip(hybrid.abstractions, full.abstractions, strict=True):
+        assert one.cfr_br.last.mbb == pytest.approx(two.cfr_br.last.mbb, abs=100)
+
+
 def test_a_sample_of_flops_and_a_lower_bound_are_what_they_are_called(recipes: dict[str, str], tmp_path: Path) -> None:
     recipe = by_cfr_br(recipes)
     until = Until(iterations=20)
@@ -297,6 +316,7 @@ STOPS = 'game = "leduc"\n[cards]\npreflop = { method = "percentile", buckets = %
         (["two", "four"], {"lbr_hands": 500}, "exploitability can be had"),
         (["two", "four"], {"overrides": ["solver.colour=red"]}, "unknown key"),
         (["two", "four"], {"stage": 0}, "solver.stage"),
+        (["two", "four"], {"stage": 5, "trunk": 1}, "stage is not for method cfr-br with a trunk"),
         (["two", "four"], {"game": "chess"}, "chess"),
         (["two", "four"], {"game": "kuhn"}, "flop"),
     ],

@@ -300,11 +300,13 @@ def _until(recipes: Sequence[Recipe], minutes: float | None, iterations: int | N
 
 
 def _by_cfr_br(recipe: Recipe, stage: int | None, trunk: int | None) -> Recipe:
-    """The same cards by CFR-BR: by the recipe's own settings if that is its method."""
+    """The same cards by CFR-BR: by the recipe's own settings if that is its method, but for what is asked."""
     own = dict(recipe.table.get("solver", {}))
     if recipe.solver.method != METHOD:
         own = {key: own[key] for key in ("seed", "threads") if key in own}
     said = {key: value for key, value in (("stage", stage), ("trunk", trunk)) if value is not None}
+    gone = {"stage": ("trunk", "boards", "cycle"), "trunk": ("stage",)}  # stages are for a full best response
+    own = {key: value for key, value in own.items() if not any(key in gone[asked] for asked in said)}
     return with_solver(recipe, {**own, "method": METHOD, **said})
 
 
