@@ -384,4 +384,5 @@ def test_the_three_of_equal_size() -> None:
     read = [load_recipe(f"two-four-{name}") for name in ("ehs", "ehs2", "mixed")]
     sizes = {equipoise.solve.cost.cost_of(recipe).infosets for recipe in read}
     assert sizes == {1790}
-    assert {recipe.stop.minutes for recipe in read} == {4}
+    assert {recipe.stop.minutes for recipe in read} == {3}
+    assert {recipe.solver.trunk for recipe in read} == {1}
