@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,8 @@ import pytest
 
 import equipoise
 from equipoise import AbstractCFR, BucketMap, InputError, build_tree, compare_abstractions, load_game, measure_agent
-from equipoise.experiments.compare import AbstractionComparison, Ranking, _rank, _winnings
+from equipoise.experiments.compare import winnings
+from equipoise.experiments.comparison import AbstractionComparison, Ranking, rank
 from equipoise.experiments.curves import Curve, Measuring, Point, Until, follow
 from equipoise.play.tournament import Tournament
 from equipoise.solve.recipe import Recipe, load_recipe, with_solver
@@ -125,7 +127,7 @@ def test_one_on_one_is_against_the_same_solver(chain: AbstractionComparison) -> 
     names = ("a CFR-BR", "a CFR", "b CFR-BR", "b CFR", "c CFR-BR", "c CFR")
     mbb = np.arange(36.0).reshape(6, 6)
     played = Tournament(names, mbb, np.full((6, 6), 3.0), 10, 1)
-    wins = _winnings("b", ["a", "c"], "CFR", played)
+    wins = winnings("b", ["a", "c"], "CFR", played)
     assert wins.mbb == (mbb[3, 1] + mbb[3, 5]) / 2
     assert wins.ci95 == pytest.approx(3 / np.sqrt(2))
 
@@ -151,7 +153,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) -> None:
-    """Killed when the first point is there, in the middle of CFR, and between matches."""
+    """Killed when the first point is there, stopped by Ctrl-C in CFR, killed again there and between matches."""
     out = tmp_path / "lab"
     numbers = ("--iterations", "500", "--cfr-iterations", "300000", "--hands", "20000", "--threads", "1")
     said = command(recipes["two"], recipes["four"], "--game", "leduc", *numbers, "--points", "4", "--json")
@@ -161,13 +163,17 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
         lambda: (out / "runs" / "four" / "cfr-br" / "curve.json").exists(),
         lambda: any((out / "matches.pairs").glob("*.json")),
     )
-    for moment in moments:
-        process = subprocess.Popen([*said, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for number, moment in enumerate(moments):
+        process = subprocess.Popen(
+            [*said, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         until = time.monotonic() + 120
         while not moment() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.005)
-        process.kill()
-        process.communicate()
+        process.send_signal(signal.SIGINT if number == 1 else signal.SIGKILL)
+        answer, told = process.communicate(timeout=120)
+        assert (answer, process.returncode) == ("", 1 if number == 1 else -signal.SIGKILL)
+        assert ("stopped; the same command goes on in" in told) == (number == 1)
     assert not (out / "compare.json").exists()
     before = json.loads((out / "runs" / "two" / "cfr-br" / "curve.json").read_text())["points"]
     done = subprocess.run([*said, "--out", str(out)], capture_output=True, text=True, timeout=300, check=False)
@@ -274,10 +280,10 @@ def test_a_game_is_measured_by_what_it_allows() -> None:
 
 
 def test_rankings_say_what_cannot_be_told_apart() -> None:
-    found = _rank("CFR", [("c", 10.0, 1.0), ("a", 12.5, 1.0), ("b", 12.5, 0.0)])
+    found = rank("CFR", [("c", 10.0, 1.0), ("a", 12.5, 1.0), ("b", 12.5, 0.0)])
     assert found == Ranking("CFR", ("c", "a", "b"), (True, False))
     assert found.text == "c > a ~ b"
-    assert _rank("CFR", [("a", 1.0, 0.6), ("b", 2.0, 0.5)]).text == "a ~ b"
+    assert rank("CFR", [("a", 1.0, 0.6), ("b", 2.0, 0.5)]).text == "a ~ b"
     point = Point(1, 1.0, 1, 5.0, None)
     assert Curve("cfr-br", (point,)).half_way is None
 
@@ -317,6 +323,8 @@ STOPS = 'game = "leduc"\n[cards]\npreflop = { method = "percentile", buckets = %
         (["two", "four"], {"overrides": ["solver.colour=red"]}, "unknown key"),
         (["two", "four"], {"stage": 0}, "solver.stage"),
         (["two", "four"], {"stage": 5, "trunk": 1}, "stage is not for method cfr-br with a trunk"),
+        (["two", "four"], {"trunk": 3}, "trunk"),
+        (["limit-small", "limit-2-bucket"], {"game": None, "stage": 5}, "too many boards"),
         (["two", "four"], {"game": "chess"}, "chess"),
         (["two", "four"], {"game": "kuhn"}, "flop"),
     ],

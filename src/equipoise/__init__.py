@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from equipoise.cards.isomorphism import HandIndexer as HandIndexer
     from equipoise.cards.matchups import equities_against as equities_against
     from equipoise.cards.ranges import Range as Range
-    from equipoise.experiments.compare import AbstractionComparison as AbstractionComparison
     from equipoise.experiments.compare import compare_abstractions as compare_abstractions
+    from equipoise.experiments.comparison import AbstractionComparison as AbstractionComparison
     from equipoise.games.gamedef import load_game as load_game
     from equipoise.games.gamedef import preset_names as preset_names
     from equipoise.games.gamedef import read_gamedef as read_gamedef
@@ -106,7 +106,7 @@ _HOME = {
     "HandIndexer": "cards.isomorphism",
     "equities_against": "cards.matchups",
     "Range": "cards.ranges",
-    "AbstractionComparison": "experiments.compare",
+    "AbstractionComparison": "experiments.comparison",
     "compare_abstractions": "experiments.compare",
     "load_game": "games.gamedef",
     "preset_names": "games.gamedef",

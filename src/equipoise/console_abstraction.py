@@ -10,7 +10,7 @@ from equipoise.console_match import print_tournament, win_rate_text
 if TYPE_CHECKING:
     from equipoise.abstraction.lookup import HandBucket
     from equipoise.abstraction.report import AbstractionReport
-    from equipoise.experiments.compare import AbstractionComparison, Winnings
+    from equipoise.experiments.comparison import AbstractionComparison, OneOnOne
     from equipoise.experiments.curves import Point
     from equipoise.measure.abstraction import AbstractionFiles
 
@@ -143,5 +143,5 @@ def _point(point: Point | None) -> str:
     return f"{point.mbb:,.2f}" + ("" if point.ci95 is None else f" ± {point.ci95:,.1f}")
 
 
-def _wins(wins: Winnings | None) -> str:
+def _wins(wins: OneOnOne | None) -> str:
     return "-" if wins is None else win_rate_text(wins.mbb, wins.ci95)
