@@ -172,7 +172,7 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
             time.sleep(0.005)
         process.send_signal(signal.SIGINT if number == 1 else signal.SIGKILL)
         answer, told = process.communicate(timeout=120)
-        assert (answer, process.returncode) == ("", 1 if number == 1 else -signal.SIGKILL)
+        assert (answer, process.returncode) == ("", 130 if number == 1 else -signal.SIGKILL)
         assert ("stopped; the same command goes on in" in told) == (number == 1)
     assert not (out / "compare.json").exists()
     before = json.loads((out / "runs" / "two" / "cfr-br" / "curve.json").read_text())["points"]
