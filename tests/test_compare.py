@@ -311,6 +311,7 @@ STOPS = 'game = "leduc"\n[cards]\npreflop = { method = "percentile", buckets = %
         ),
         (["two", "two"], {}, "two recipes called 'two'"),
         (["two-four-holdem", "two-four-cfr-br"], {"game": None}, "have the same cards"),
+        (["two", "two-ehs"], {}, "two and two-ehs have the same buckets"),  # a last street has one order of strength
         (["pot", "standard"], {"game": None}, "different bets"),
         (["two", "four"], {"iterations": None}, "recipe two does not say when CFR-BR stops"),
         (["by-iterations", "by-exploitability"], {"iterations": None}, "does not say when CFR-BR stops"),
@@ -333,6 +334,7 @@ def test_what_cannot_be_compared_is_refused(
     files: list[str], options: dict[str, Any], said: str, recipes: dict[str, str], tmp_path: Path
 ) -> None:
     made = {
+        "two-ehs": Path(recipes["two"]).read_text().replace("buckets = 1 }", "buckets = 1, feature = 'ehs' }"),
         "pot": NO_LIMIT % ("pot", _by_emd(5)),
         "standard": NO_LIMIT % ("standard", _by_emd(6)),
         "by-iterations": STOPS % (1, "iterations = 5"),  # of external sampling, not of CFR-BR
@@ -389,7 +391,7 @@ def test_the_command(recipes: dict[str, str]) -> None:
 
 
 def test_the_three_of_equal_size() -> None:
-    read = [load_recipe(f"two-four-{name}") for name in ("ehs", "ehs2", "mixed")]
+    read = [load_recipe(f"two-four-{name}") for name in ("ehs", "ehs2", "ochs")]
     sizes = {equipoise.solve.cost.cost_of(recipe).infosets for recipe in read}
     assert sizes == {1790}
     assert {recipe.stop.minutes for recipe in read} == {3}

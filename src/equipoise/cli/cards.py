@@ -132,7 +132,7 @@ def abstraction_bucket(
 
 @abstraction.command(
     "compare",
-    epilog="Examples: equipoise abstraction compare two-four-ehs two-four-ehs2 two-four-mixed --out lab; equipoise "
+    epilog="Examples: equipoise abstraction compare two-four-ehs two-four-ehs2 two-four-ochs --out lab; equipoise "
     "abstraction compare one.toml two.toml --game leduc --minutes 0.5 --set solver.seed=7",
 )
 def abstraction_compare(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._errors import InputError, shown
-from equipoise.abstraction.build import Tell
+from equipoise.abstraction.build import Tell, build_map
 from equipoise.agents.table import TableAgent
 from equipoise.experiments.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
 from equipoise.experiments.curves import Curve, Measuring, Say, Until, follow
@@ -32,6 +32,7 @@ from equipoise.strategy.file import load_strategy
 METHOD = "cfr-br"
 STEM, MATCHES = "compare", "matches"  # of files
 LEAST_MINUTES = 1e-3
+BOARDS = 64  # that maps are compared on, each street
 
 
 def compare_abstractions(
@@ -72,6 +73,7 @@ def compare_abstractions(
     measuring = Measuring.of(read[0].rules, read[0].menu, flops, lbr_hands, seed)
     plans = [(_by_cfr_br(recipe, stage, trunk), _by_cfr(recipe) if cfr else None) for recipe in read]
     costs = {recipe.name: cost_of(recipe) for recipe, _ in plans}  # refused here if it cannot be done
+    _check_different(read, progress or _quiet)
     with _folder(out) as folder:
         lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress or _quiet, say or _silent)
         try:
@@ -123,6 +125,34 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
                     f"{other.name} and {recipe.name} have the same cards", remedy="compare different abstractions"
                 )
     return read
+
+
+def _check_different(recipes: Sequence[Recipe], tell: Tell) -> None:
+    """Build all maps, and refuse two that differ in words only: the same buckets, renamed, on random boards.
+
+    On a last street, say, E[HS] and E[HS^2] order hands alike.
+    """
+    rules, rng = recipes[0].rules, np.random.default_rng(1)
+    boards = [
+        [rng.permutation(rules.deck.size)[: rules.board_size(street)].tolist() for _ in range(BOARDS)]
+        for street in range(rules.rounds)
+    ]
+    seen: dict[str, list[Any]] = {}
+    for recipe in recipes:
+        buckets = build_map(rules, recipe.cards, tell)
+        mine = [np.concatenate([buckets.buckets_of_board(s, board) for board in of]) for s, of in enumerate(boards)]
+        for name, theirs in seen.items():
+            if all(_same_parts(one, two) for one, two in zip(mine, theirs, strict=True)):
+                raise InputError(
+                    f"{name} and {recipe.name} have the same buckets", remedy="compare different abstractions"
+                )
+        seen[recipe.name] = mine
+
+
+def _same_parts(one: Any, two: Any) -> bool:
+    """Whether two labellings are the same but for the names."""
+    pairs = len(np.unique(one.astype(np.int64) << 32 | two))
+    return pairs == len(np.unique(one)) == len(np.unique(two))
 
 
 def _bets(recipe: Recipe) -> Any:
