@@ -136,26 +136,29 @@ class AbstractionComparison:
         }
 
     def draw(self, axes: Any) -> None:
-        """The curves, as the paper's figure 10; CFR dashed."""
+        """The curves, as the paper's figure 10, by iterations (a busy machine does not bend them); CFR beside it."""
+        solvers = [solver for solver, _ in self.abstractions[0].curves()]
+        figure = axes.figure
+        figure.set_size_inches(6.5 * len(solvers), 4.5)
+        axes.remove()
+        panes = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
         for place, found in enumerate(self.abstractions):
-            for solver, curve in found.curves():
-                dashed = solver == CFR
-                seconds = [max(point.seconds, 1e-3) for point in curve.points]
-                widths = [point.ci95 or 0.0 for point in curve.points] if curve.last.ci95 is not None else None
-                axes.errorbar(
-                    seconds, [point.mbb for point in curve.points], widths, capsize=3, markersize=4, color=f"C{place}",
-                    marker="x" if dashed else "o", linestyle="--" if dashed else "-", alpha=0.6 if dashed else 1.0,
-                    label=f"{found.name}, {solver}: {curve.last.mbb:,.1f}",
+            for pane, (_, curve) in zip(panes, found.curves(), strict=True):
+                widths = None if curve.last.ci95 is None else [point.ci95 or 0.0 for point in curve.points]
+                pane.errorbar(
+                    [point.iteration for point in curve.points], [point.mbb for point in curve.points], widths,
+                    marker="o", capsize=3, markersize=4, color=f"C{place}", label=f"{found.name}: {curve.last.mbb:,.1f}",
                 )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for which in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            which(lambda value, _place: f"{value:,.3g}")
-        axes.set_xlabel("seconds of training")
         what = "LBR lower bound" if self.measuring.method == "lbr" else "exploitability"
-        axes.set_ylabel(f"{what}, mbb/g")
-        axes.set_title(f"{self.game}: abstractions of {'equal' if self.equal_size else 'unlike'} size")
-        axes.legend(fontsize=8)
+        panes[0].set_ylabel(f"{what}, mbb/g")
+        for pane, solver in zip(panes, solvers, strict=True):
+            pane.set_xscale("log")
+            pane.set_yscale("log")
+            for axis in (pane.yaxis.set_major_formatter, pane.yaxis.set_minor_formatter):
+                axis(lambda value, _place: f"{value:,.3g}")
+            pane.set_xlabel(f"iterations of {solver}")
+            pane.set_title(f"{self.game}, {'equal' if self.equal_size else 'unlike'} sizes: {solver}")
+            pane.legend(fontsize=8)
 
 
 def rank(by: str, values: Sequence[tuple[str, float, float]]) -> Ranking:
