@@ -147,7 +147,8 @@ class AbstractionComparison:
                 widths = None if curve.last.ci95 is None else [point.ci95 or 0.0 for point in curve.points]
                 pane.errorbar(
                     [point.iteration for point in curve.points], [point.mbb for point in curve.points], widths,
-                    marker="o", capsize=3, markersize=4, color=f"C{place}", label=f"{found.name}: {curve.last.mbb:,.1f}",
+                    marker="o", capsize=3, markersize=4, color=f"C{place}",
+                    label=f"{found.name}: {curve.last.mbb:,.1f}",
                 )  # fmt: skip
         what = "LBR lower bound" if self.measuring.method == "lbr" else "exploitability"
         panes[0].set_ylabel(f"{what}, mbb/g")
