@@ -15,6 +15,9 @@ from equipoise._errors import InputError, shown
 
 _NAMES = (
     "cfr-br-figure-3",
+    "cfr-br-figure-6",
+    "cfr-br-figure-8",
+    "cfr-br-figure-11",
     "leduc-pathology",
     "pcs-variance",
     "tartanian7-flops",

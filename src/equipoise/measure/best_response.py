@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from math import comb, sqrt
+from math import comb
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from equipoise.agents.measured import NamedAgent, Strategy
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
-from equipoise.measure.stats import t975
+from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.streets import TIE, StreetWalk
 from equipoise.solve.engine import Engine, all_cores
 from equipoise.solve.last_street import LastStreet, compile_last_street
@@ -56,7 +56,12 @@ class Exploitability:
     method: str
     flops: int  # distinct ones that were walked; 0 in a game without
     seconds: float
-    ci95_mbb: float | None = None  # half the width of the interval, where flops were sampled
+    sample: FlopSample | None = None  # where flops were sampled
+
+    @property
+    def ci95_mbb(self) -> float | None:
+        """Half the width of the interval, where flops were sampled."""
+        return None if self.sample is None else self.sample.estimate[1]
 
     @property
     def exploitability(self) -> float:
@@ -112,16 +117,16 @@ def exploitability(
     tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
     measurement = Measurement(rules, strategy, tree, threads or all_cores())
     if rules.rounds == 1:
-        parts, flops, half_width = measurement.one_street(), 0, None
+        parts, flops, sample = measurement.one_street(), 0, None
     elif sample_flops is not None:
         drawn = measurement.draw(sample_flops, seed)
         by_number = measurement.flops(sorted(set(drawn.tolist())), out, progress)
-        parts, half_width = measurement.estimate(drawn, by_number)
+        parts, sample = measurement.estimate(drawn, by_number)
         flops = len(by_number)
     else:
         apart = measurement.is_large if by_flop is None else by_flop
         parts = measurement.exact(apart or out is not None, out, progress)
-        flops, half_width = len(measurement.deals[0]), None
+        flops, sample = len(measurement.deals[0]), None
     return Exploitability(
         player_values=(float(parts[0].sum()), float(parts[1].sum())),
         by_street={rules.street_name(s): (float(v[0]), float(v[1])) for s, v in enumerate(parts.T)},
@@ -129,7 +134,7 @@ def exploitability(
         method="exact",
         flops=flops,
         seconds=time.monotonic() - started,
-        ci95_mbb=None if half_width is None else 1000 * half_width / rules.big_blind,
+        sample=sample,
     )
 
 
@@ -251,8 +256,8 @@ class Measurement:
         sizes = self.deals[1]
         return np.random.default_rng(seed).choice(len(sizes), count, p=sizes / sizes.sum())
 
-    def estimate(self, drawn: I64, found: dict[int, Any]) -> tuple[F64, float]:
-        """[player, street] values from a sample of flops, and half the width of the interval of their average."""
+    def estimate(self, drawn: I64, found: dict[int, Any]) -> tuple[F64, FlopSample]:
+        """[player, street] values from a sample of flops, and what each draw says of their average."""
         sizes, count = self.deals[1], len(drawn)
         times = {number: sizes.sum() / sizes[number] for number in found}  # one over its chance
         whole = sum(found[number].astype(np.float64) * times[number] for number in drawn.tolist())
@@ -266,8 +271,9 @@ class Measurement:
         )  # [draw, which, player, street]
         by_draw = both.sum(axis=3).mean(axis=(1, 2))
         high, low = both.sum(axis=3).mean(axis=(0, 2))
-        half_width = t975(count - 1) * by_draw.std(ddof=1) / sqrt(count) + (high - low) / 2
-        return both.mean(axis=(0, 1)), float(half_width)
+        unit = 1000 / self.rules.big_blind
+        doubt = float(unit * (high - low) / 2)
+        return both.mean(axis=(0, 1)), FlopSample(tuple(drawn.tolist()), tuple((unit * by_draw).tolist()), doubt)
 
 
 class _Classes(NamedTuple):

@@ -1,0 +1,51 @@
+"""What a sample of flops says of exploitability, draw by draw; and of the difference between two strategies.
+
+Flops differ far more from each other than strategies do on one flop. Two strategies measured on the same draws are
+compared draw by draw, so that most of the luck of the draws cancels: the interval of a difference is narrower than that
+of either level. What cannot cancel is how much the sample flatters a responder before the flop (`best_response.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise._errors import InputError
+from equipoise.measure.stats import interval
+
+
+@dataclass(frozen=True)
+class FlopSample:
+    """Flops as they were drawn, by number, and what each says, in mbb/g; the mean of that is the estimate.
+
+    `doubt` is half the distance between the flattering and the modest value of the responder's play before the flop.
+    """
+
+    flops: tuple[int, ...]
+    values: tuple[float, ...]
+    doubt: float
+
+    @property
+    def estimate(self) -> tuple[float, float]:
+        """Exploitability, and half the width of its 95% interval."""
+        mean, half = interval(self.values)
+        return mean, half + self.doubt
+
+    def less(self, other: FlopSample) -> tuple[float, float]:
+        """How much more exploitable this strategy is than another on the same draws, and half the 95% interval."""
+        if self.flops != other.flops:
+            raise InputError("two samples of other flops", remedy="measure both with the same number and seed")
+        mean, half = interval(np.subtract(self.values, other.values))
+        return mean, half + self.doubt + other.doubt
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> FlopSample:
+        """From plain values."""
+        return cls(tuple(stored["flops"]), tuple(stored["values"]), float(stored["doubt"]))
