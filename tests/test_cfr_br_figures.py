@@ -127,8 +127,10 @@ def test_a_longer_figure_goes_on_from_a_shorter_one(
         before, after = by_curve(rows, curve), by_curve(longer, curve)
         assert [row["iteration"] for row in after[:2]] == [row["iteration"] for row in before]
         assert len(after) == 3 and after[2]["seconds"] >= 2.4
+    other = tmp_path / "other.game"
+    other.write_text(write_gamedef(replace(TWO_STREETS, max_raises=(1, 1))))
     with pytest.raises(InputError, match="another recipe"):
-        figure_6(tmp_path / "longer", replace(small, boards=3), quiet)
+        figure_6(tmp_path / "longer", replace(small, game=str(other)), quiet)
 
 
 def stopping_after(lines: int) -> Callable[[str], None]:
@@ -162,7 +164,7 @@ def test_interrupted_anywhere_it_goes_on(small: Scale, tmp_path: Path, monkeypat
             break
         except ConnectionAbortedError:
             stops += 1
-            checkpoints = RunFolder(tmp_path / "runs" / "cfr-br-2-buckets-trunk-1").listed()
+            checkpoints = RunFolder(tmp_path / "runs" / "cfr-br-2-buckets-trunk-1-boards-4").listed()
             reached += [int(path.stem) for path in checkpoints]
     assert stops >= 6 and reached == sorted(reached)
     for buckets in (2, 3):
@@ -261,11 +263,32 @@ def test_differences_on_the_same_flops_are_more_certain_than_levels() -> None:
         assert width < one.estimate[1] / 4
     assert 0.92 <= np.mean(covered) <= 0.98
     doubtful = replace(one, doubt=3.0)
-    assert doubtful.less(replace(other, doubt=2.0))[1] == pytest.approx(width + 5)
+    assert doubtful.less(replace(other, doubt=1.0))[1] == pytest.approx(width + 2)
     assert doubtful.estimate[1] == pytest.approx(one.estimate[1] + 3)
     assert FlopSample.of_json(json.loads(json.dumps(doubtful.as_json()))) == doubtful
     with pytest.raises(InputError, match="other flops"):
         one.less(replace(other, flops=flops[::-1]))
+
+
+def test_intervals_of_differences_cover_the_exact_ones(done: tuple[Path, list[dict[str, Any]]], small: Scale) -> None:
+    """Of strategies of all curves, to the last of CFR: few draws, of which the responder's first street is chosen."""
+    strategies = [load_strategy(p.path) for c in contenders(small, quiet) for p in kept_points(c, done[0])]
+    exact = [exploitability(TWO_STREETS, blueprint(strategy)).exploitability for strategy in strategies]
+    covered, narrower = [], []
+    for seed in range(40):
+        found = []
+        for strategy in strategies:
+            out = strategy.path.with_name(strategy.path.name + ".sampled")
+            by = exploitability(TWO_STREETS, blueprint(strategy), sample_flops=20, seed=seed, threads=1, out=out)
+            assert by.sample is not None and by.ci95_mbb == by.sample.estimate[1]
+            assert by.exploitability == pytest.approx(by.sample.estimate[0])
+            found.append(by.sample)
+        for sample, value in zip(found, exact, strict=True):
+            if sample is not found[1]:
+                less, width = sample.less(found[1])
+                covered.append(abs(less - (value - exact[1])) <= width)
+                narrower.append(width / found[1].estimate[1])
+    assert np.mean(covered) >= 0.9 and np.mean(narrower) < 0.8
 
 
 def test_too_few_flops_are_refused(small: Scale, done: tuple[Path, list[dict[str, Any]]]) -> None:

@@ -1,8 +1,9 @@
 """CFR-BR, figure 6: limit hold'em, 10 buckets a round, perfect recall, 57,337,080 information sets.
 
 Published (Johanson and others 2012): CFR comes down to 277 mbb/g and rises to 305, because it overfits; CFR-BR with a
-trunk of two rounds comes to 92.638 (current strategy) and 93.539 (average), on 48 cores. Buckets are percentiles of
-E[HS^2] here as there. Our CFR is external sampling, which is faster here than the paper's public chance sampling.
+trunk of two rounds comes to 92.638 (current strategy) and 93.539 (average), on 48 cores. Our buckets are percentiles of
+E[HS^2]; by what feature the paper's are is not said. Our CFR is external sampling, which is faster here than the
+paper's public chance sampling.
 
 The short version has 3 buckets a round, of which two cores see enough in minutes (its CFR-BR is the run of figure 11),
 and samples flops, the same at all points. The full one has the paper's buckets, walks all flops, and adds the trunk of
@@ -34,7 +35,7 @@ from equipoise.solve.solver import AVERAGE, CURRENT
 NAME = "cfr-br-figure-6"
 ABOUT = "limit hold'em, 3 buckets a round: CFR and CFR-BR, exploitability against time (an hour on two cores)"
 SCALED = Scale(buckets=(3,), minutes=16, points=4, cfr_points=6)
-FULL = Scale(buckets=(10,), minutes=384, points=7, flops=None, trunks=(2, 1), hands=100_000_000)
+FULL = Scale(buckets=(10,), minutes=384, points=7, flops=None, boards=16, trunks=(2, 1), hands=100_000_000)
 CFR_CURVE = "CFR"
 PUBLISHED = {"cfr_low": 277, "cfr_final": 305, "cfr_br_current": 92.638, "cfr_br_average": 93.539}
 PUBLISHED_BUCKETS = 10

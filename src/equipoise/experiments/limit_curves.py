@@ -54,7 +54,7 @@ class Scale:
     points: int = 5  # of each run, from its minutes / 2^(points - 1)
     flops: int | None = 20  # to sample; None: all of them, an exact measurement
     threads: int = 0  # 0: all cores
-    boards: int = 16  # subgames in an iteration of CFR-BR
+    boards: int = 4  # subgames in an iteration of CFR-BR: threads take one each
     trunks: tuple[int, ...] = (2,)
     cfr_points: int = 0  # of a run of CFR, which takes as many minutes; 0: as many
     hands: int = 4_000_000  # of a match
@@ -110,7 +110,7 @@ def recipe_of(scale: Scale, buckets: int, solver: dict[str, Any], name: str) -> 
 
 def cfr_br(scale: Scale, buckets: int, trunk: int, curves: dict[StrategyName, str]) -> Contender:
     """CFR-BR with a trunk of some rounds."""
-    name = f"cfr-br-{buckets}-buckets-trunk-{trunk}"
+    name = f"cfr-br-{buckets}-buckets-trunk-{trunk}-boards-{scale.boards}"
     solver = {"method": "cfr-br", "trunk": trunk, "boards": scale.boards, "seed": 1, "currents": 0}
     return Contender(name, recipe_of(scale, buckets, solver, name), scale.points, curves)
 

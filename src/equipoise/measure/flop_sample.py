@@ -2,7 +2,8 @@
 
 Flops differ far more from each other than strategies do on one flop. Two strategies measured on the same draws are
 compared draw by draw, so that most of the luck of the draws cancels: the interval of a difference is narrower than that
-of either level. What cannot cancel is how much the sample flatters a responder before the flop (`best_response.py`).
+of either level. How much a sample flatters the responder before the flop (`best_response.py`) cancels as far as it is
+the same for both: that the truth lies at the same share of the way from modest to flattering is assumed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class FlopSample:
         if self.flops != other.flops:
             raise InputError("two samples of other flops", remedy="measure both with the same number and seed")
         mean, half = interval(np.subtract(self.values, other.values))
-        return mean, half + self.doubt + other.doubt
+        return mean, half + abs(self.doubt - other.doubt)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
