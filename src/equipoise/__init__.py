@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from equipoise.measure.aivat import Aivat as Aivat
     from equipoise.measure.best_response import Exploitability as Exploitability
     from equipoise.measure.best_response import exploitability as exploitability
+    from equipoise.measure.flop_sample import FlopSample as FlopSample
     from equipoise.measure.lbr import LocalBestResponse as LocalBestResponse
     from equipoise.measure.lbr import local_best_response as local_best_response
     from equipoise.measure.training import train as train
@@ -119,6 +120,7 @@ _HOME = {
     "Aivat": "measure.aivat",
     "Exploitability": "measure.best_response",
     "exploitability": "measure.best_response",
+    "FlopSample": "measure.flop_sample",
     "LocalBestResponse": "measure.lbr",
     "local_best_response": "measure.lbr",
     "train": "measure.training",
