@@ -57,7 +57,8 @@ def figure_6(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None]
     for contender in contenders(scale, tell):
         found += measured(trained(contender, scale, out, tell), scale, tell)
     names = {curve_of(2, strategy): PUBLISHED[f"cfr_br_{strategy}"] for strategy in (CURRENT, AVERAGE)}
-    return rows_of(found, CFR_CURVE, {CFR_CURVE: PUBLISHED["cfr_final"], **names})
+    rows = rows_of(found, CFR_CURVE, {CFR_CURVE: PUBLISHED["cfr_final"], **names})
+    return [{**row, "published_buckets": PUBLISHED_BUCKETS} for row in rows]
 
 
 def curve_of(trunk: int, strategy: str) -> str:
