@@ -18,6 +18,8 @@ _NAMES = (
     "cfr-br-figure-6",
     "cfr-br-figure-8",
     "cfr-br-figure-11",
+    "cfr-br-figure-4",
+    "cfr-br-figure-5",
     "leduc-pathology",
     "pcs-variance",
     "tartanian7-flops",

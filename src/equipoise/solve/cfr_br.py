@@ -25,6 +25,7 @@ from equipoise._jit import F32, F64
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import BucketedEngine
+from equipoise.solve.problem import available_memory
 from equipoise.solve.schedule import schedule
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
@@ -117,6 +118,7 @@ class AbstractCFR:
         precision: type = np.float32,
     ) -> None:
         _check(schedule, stage)
+        _check_memory(tree, maps, precision)
         self.tree, self.maps, self.variant, self.stage = tree, maps, schedule, stage
         self.engine = BucketedEngine(tree, maps, threads=threads, precision=precision)
         self.regret = [self.engine.zeros(player) for player in range(PLAYERS)]
@@ -143,6 +145,15 @@ class AbstractCFR:
     def profile(self, player: int) -> Profile:
         """A player's average strategy; the other's part of it is uniform."""
         return profile_of(self.engine.layouts[player], self.average[player])
+
+
+def table_bytes(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type = np.float32) -> int:
+    """What the tables of `AbstractCFR` take: regrets and averages of each player's own slots."""
+    slots = 0
+    for player, buckets in enumerate(maps):
+        layout = SlotLayout(tree, buckets.buckets)
+        slots += int(layout.width[:, player] @ np.array(layout.buckets, np.int64))
+    return 2 * slots * np.dtype(precision).itemsize
 
 
 def begin_stage(layout: SlotLayout, growth: float, regret: Any, average: Any) -> None:
@@ -179,3 +190,12 @@ def _check(variant: str, stage: int | None, growth: float = 1.0) -> None:
         raise InputError(f"stages of {stage} iterations, growth {growth}", remedy="use 1 or more for both")
     if variant == "predictive":
         raise InputError("the predictive variant needs tables of its own", remedy="use another, e.g. cfr+")
+
+
+def _check_memory(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type) -> None:
+    needed, free = table_bytes(tree, maps, precision), available_memory()
+    if needed > free:
+        raise InputError(
+            f"tables of {needed / 1e9:,.1f} GB, and {free / 1e9:.1f} GB are free",
+            remedy="use fewer buckets, or CFR-BR, whose opponent has no tables",
+        )
