@@ -6,6 +6,7 @@ import dataclasses
 import json
 import tomllib
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ TWO_FOUR, LIMIT = load_game("holdem.two-four"), load_game("holdem.limit")
 SMALL = dataclasses.replace(TWO_FOUR, deck=Deck(4, 3), max_raises=(1, 2), name="small")
 LONGER = dataclasses.replace(LIMIT, deck=Deck(4, 3), name="longer")
 CUT = StreetRecipe(method="percentile", buckets=2, feature="ehs2")
-STEPS = {BOTH: 200, AVERAGE: 100, FULL: 500, ONE: 300}
+STEPS = {BOTH: 200, AVERAGE: 100, FULL: 2000, ONE: 1000}
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +54,12 @@ def _halves() -> BucketMap:
 def test_cfr_br_comes_to_what_cfr_against_the_unabstracted_comes_to() -> None:
     """Each seat by itself, so that seats exchanged would show; and both abstracted lose clearly more."""
     found = solved()
-    apart = abs(found[ONE][0] - found[ONE][1])
-    assert apart > 0.1
-    for curve in (AVERAGE, FULL):
-        assert found[curve] == pytest.approx(found[ONE], abs=0.005), curve
-    assert found[CURRENT] == pytest.approx(found[ONE], abs=0.03)
-    assert sum(found[BOTH]) > sum(found[ONE]) + 0.05
-    assert min(sum(losses) for losses in found.values()) > sum(found[ONE]) - 0.01  # nothing is below the least
+    assert abs(found[ONE][0] - found[ONE][1]) > 0.06  # three times what is allowed below
+    assert found[FULL] == pytest.approx(found[ONE], abs=0.004)
+    assert found[AVERAGE] == pytest.approx(found[ONE], abs=0.02)  # sampled, and few iterations
+    assert found[CURRENT] == pytest.approx(found[ONE], abs=0.02)
+    assert sum(found[BOTH]) > sum(found[ONE]) + 0.15
+    assert min(sum(losses) for losses in found.values()) > sum(found[ONE]) - 0.002  # nothing is below the least
 
 
 def test_a_figure_is_written(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_looks_become_rarer_and_the_last_is_at_the_end(monkeypatch: pytest.Monke
     rows = list(looks(Contest("it", advance, lambda: done[0], losses), 100.0, 10.0))
     seconds = [row["seconds"] for row in rows]
     assert seconds[0] == 1 and seconds[-1] == 100
-    assert all(later >= min(100, 1.5 * sooner) for sooner, later in zip(seconds, seconds[1:], strict=False))
+    assert all(later >= min(100, 1.5 * sooner) for sooner, later in pairwise(seconds))
     assert {row["exploitability_mbb"] for row in rows} == {200.0}
 
 

@@ -117,9 +117,7 @@ def curves(
 ) -> list[dict[str, Any]]:
     """Exploitability of ways to solve an abstraction, against seconds of solving; each has its share of the time."""
     rows: list[dict[str, Any]] = []
-    for contest in contests(tree, buckets, threads):
-        if contest.name not in names:
-            continue
+    for contest in contests(tree, buckets, threads, names):
         for row in looks(contest, SHARES[contest.name] * seconds, tree.rules.big_blind):
             rows.append({"game": game, **row})
             tell(f"{row['curve']}{', ' if game else ''}{game}: iteration {row['iteration']}, {row['seconds']:.0f} s, "
@@ -127,34 +125,47 @@ def curves(
     return rows
 
 
-def contests(tree: PublicTree, buckets: BucketMap, threads: int) -> Iterator[Contest]:
-    """The ways to solve an abstraction, each made when the one before is done with: A-vs-U is large."""
+def contests(
+    tree: PublicTree, buckets: BucketMap, threads: int, names: tuple[str, ...] = tuple(SHARES)
+) -> Iterator[Contest]:
+    """Ways to solve an abstraction, each made when the one before is done with: A-vs-U is large."""
     judge = BucketedEngine(tree, (buckets, buckets), threads=threads)
-    lossless = BucketMap.lossless(tree.rules)
 
     def lost(first: Any, second: Any) -> Losses:
         return judge.respond(1, first), judge.respond(0, second)
 
-    both = AbstractCFR(tree, (buckets, buckets), threads=threads)
-    yield Contest(BOTH, lambda: both.run(1), lambda: both.iteration, lambda: {BOTH: lost(*both.average)})
-    hybrid = HybridCFRBR(tree, buckets, trunk=1, threads=threads)
-    yield Contest(
-        AVERAGE,
-        lambda: hybrid.run(4),
-        lambda: hybrid.iteration,
-        lambda: {AVERAGE: lost(hybrid.average, hybrid.average), CURRENT: lost(hybrid.regret, hybrid.regret)},
-    )
-    full = CFRBR(tree, buckets, stage=STAGE, threads=threads)
-    yield Contest(FULL, lambda: full.run(1), lambda: full.iteration, lambda: {FULL: lost(full.average, full.average)})
-    seats = [AbstractCFR(tree, pair, threads=threads) for pair in ((buckets, lossless), (lossless, buckets))]
+    if BOTH in names:
+        both = AbstractCFR(tree, (buckets, buckets), threads=threads)
+        yield Contest(BOTH, lambda: both.run(1), lambda: both.iteration, lambda: {BOTH: lost(*both.average)})
+    if AVERAGE in names:
+        hybrid = HybridCFRBR(tree, buckets, trunk=1, threads=threads)
+        yield Contest(
+            AVERAGE,
+            lambda: hybrid.run(4),
+            lambda: hybrid.iteration,
+            lambda: {AVERAGE: lost(hybrid.average, hybrid.average), CURRENT: lost(hybrid.regret, hybrid.regret)},
+        )
+    if FULL in names:
+        full = CFRBR(tree, buckets, stage=STAGE, threads=threads)
+        yield Contest(
+            FULL, lambda: full.run(1), lambda: full.iteration, lambda: {FULL: lost(full.average, full.average)}
+        )
+    if ONE in names:
+        yield _against_the_unabstracted(tree, buckets, threads, lost)
+
+
+def _against_the_unabstracted(
+    tree: PublicTree, buckets: BucketMap, threads: int, lost: Callable[[Any, Any], Losses]
+) -> Contest:
+    """A-vs-U: the first player is abstracted in one game, the second in the other."""
+    lossless = BucketMap.lossless(tree.rules)
+    first, second = (AbstractCFR(tree, pair, threads=threads) for pair in ((buckets, lossless), (lossless, buckets)))
 
     def advance() -> None:
-        for solver in seats:
-            solver.run(1)
+        first.run(1)
+        second.run(1)
 
-    yield Contest(
-        ONE, advance, lambda: seats[0].iteration, lambda: {ONE: lost(seats[0].average[0], seats[1].average[1])}
-    )
+    return Contest(ONE, advance, lambda: first.iteration, lambda: {ONE: lost(first.average[0], second.average[1])})
 
 
 def looks(contest: Contest, seconds: float, unit: float) -> Iterator[dict[str, Any]]:
