@@ -20,6 +20,7 @@ from equipoise.abstraction.card_recipe import StreetRecipe, read_cards
 from equipoise.experiments import cfr_br_figure_4, cfr_br_figure_5, two_four
 from equipoise.experiments.two_four import AVERAGE, BOTH, CURRENT, FULL, ONE, Contest, buckets_by, contests, looks
 from equipoise.solve import cfr_br
+from equipoise.solve.bucketed_engine import BucketedEngine
 from equipoise.solve.cfr_br import AbstractCFR, table_bytes
 from equipoise.tree.infosets import SlotLayout
 
@@ -161,3 +162,12 @@ def test_the_unabstracted_player_is_weighed_before_it_is_made(monkeypatch: pytes
     monkeypatch.setattr(cfr_br, "available_memory", lambda: whole - 1)
     with pytest.raises(InputError, match="GB are free"):
         AbstractCFR(tree, (halves, lossless))
+
+
+def test_a_table_of_next_to_nothing_is_a_strategy() -> None:
+    """Averages of what is hardly ever reached end up as subnormal numbers, whose inverse is infinite."""
+    tree, halves = build_tree(SMALL), _halves()
+    engine = BucketedEngine(tree, (halves, halves))
+    table = np.full(engine.layouts[0].slots, 1e-41, np.float32)
+    for player in range(2):
+        assert engine.respond(player, table) == pytest.approx(engine.respond(player, np.ones_like(table)), rel=1e-4)

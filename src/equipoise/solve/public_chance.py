@@ -43,6 +43,7 @@ from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
 
 _ANY = np.float32(-np.inf)
+LEAST = np.float32(1e-37)
 
 
 class Scratch(NamedTuple):
@@ -213,7 +214,7 @@ def match_regrets(block: F32, stride: Int, present: U32, actions: Int, chance: F
         total = zero
         for action in range(actions):
             total += max(block[at + action], zero)
-        played = total > zero
+        played = total > LEAST  # of less, the inverse has no number
         scale = one / total if played else one / np.float32(actions)
         for action in range(actions):
             chance[action, k] = scale * max(block[at + action], zero) if played else scale
