@@ -28,7 +28,7 @@ TWO_FOUR, LIMIT = load_game("holdem.two-four"), load_game("holdem.limit")
 SMALL = dataclasses.replace(TWO_FOUR, deck=Deck(4, 3), max_raises=(1, 2), name="small")
 LONGER = dataclasses.replace(LIMIT, deck=Deck(4, 3), name="longer")
 CUT = StreetRecipe(method="percentile", buckets=2, feature="ehs2")
-STEPS = {BOTH: 200, AVERAGE: 100, FULL: 2000, ONE: 1000}
+STEPS = {BOTH: 200, AVERAGE: 400, FULL: 2000, ONE: 1000}
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_cfr_br_comes_to_what_cfr_against_the_unabstracted_comes_to() -> None:
     """Each seat by itself, so that seats exchanged would show; and both abstracted lose clearly more."""
     found = solved()
     assert abs(found[ONE][0] - found[ONE][1]) > 0.06  # three times what is allowed below
-    assert found[FULL] == pytest.approx(found[ONE], abs=0.004)
+    assert found[FULL] == pytest.approx(found[ONE], abs=0.001)  # 1 mbb/g
     assert found[AVERAGE] == pytest.approx(found[ONE], abs=0.02)  # sampled, and few iterations
     assert found[CURRENT] == pytest.approx(found[ONE], abs=0.02)
     assert sum(found[BOTH]) > sum(found[ONE]) + 0.15
