@@ -15,11 +15,11 @@ from equipoise._errors import InputError, shown
 
 _NAMES = (
     "cfr-br-figure-3",
+    "cfr-br-figure-4",
+    "cfr-br-figure-5",
     "cfr-br-figure-6",
     "cfr-br-figure-8",
     "cfr-br-figure-11",
-    "cfr-br-figure-4",
-    "cfr-br-figure-5",
     "leduc-pathology",
     "pcs-variance",
     "tartanian7-flops",
