@@ -29,7 +29,7 @@ from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.cfr_br import keeps_average, profile_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
-from equipoise.solve.subgame_engine import RowTables, SubgameEngine, Worker
+from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, Worker
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
@@ -79,7 +79,7 @@ class HybridCFRBR:
         self._workers: SimpleQueue[Worker] = SimpleQueue()
         for _ in range(threads):
             self._workers.put(self._engine.worker())
-        self._kept: dict[tuple[int, ...], Subgame] = {}
+        self._kept: dict[tuple[int, ...], Prepared] = {}
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
@@ -99,25 +99,26 @@ class HybridCFRBR:
 
     def _walk(self, sample: tuple[tuple[int, ...], float]) -> tuple[Subgame, list[Found]]:
         """A subgame, and what the walks of both seats gather there."""
-        subgame = self._subgame(*sample)
+        prepared = self._subgame(*sample)
         worker = self._workers.get()
         try:
             tables = self.regret, self.trunk_regret
             found = [
-                self._engine.walk(subgame, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
+                self._engine.walk(prepared, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
             ]
-            return subgame, found
+            return prepared.subgame, found
         finally:
             self._workers.put(worker)
 
-    def _subgame(self, board: tuple[int, ...], weight: float) -> Subgame:
+    def _subgame(self, board: tuple[int, ...], weight: float) -> Prepared:
         """A subgame, dealt or kept: few games have so few that all can be kept."""
         if board in self._kept:
             return self._kept[board]
         subgame = self._dealer.deal(board, weight)
+        prepared = self._engine.prepare(subgame)
         if self.source.cycle and subgame.bytes * self.source.size <= KEPT_BYTES:
-            self._kept[board] = subgame
-        return subgame
+            self._kept[board] = prepared
+        return prepared
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import aligned_zeros
-from equipoise._jit import F32, F64, I32, I64, U32
+from equipoise._jit import F32, F64, I32, I64, U16, U32
 from equipoise._simd import LANES
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_walk import Play, Turn
@@ -56,6 +56,17 @@ class RowTables:
     lanes: LaneRows
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A subgame with all that its walks read but for tables."""
+
+    subgame: Subgame
+    plans: tuple[Plan, Plan]  # [walker]
+    plays: tuple[Play, Play]  # [seat of the abstracted player] without tables
+    lanes: U16  # [hole of a last board] which it is
+    most: int  # rows of a street before the last
+
+
 @dataclass(eq=False)
 class Worker:
     """The memory of one thread."""
@@ -90,30 +101,37 @@ class SubgameEngine:
         above = Above(aligned_zeros(size, np.float32), aligned_zeros(size, np.float32))
         return Worker(make_workspace(self.program, [*[holes] * (rounds - 1), 0]), (first, second), above)
 
+    def prepare(self, subgame: Subgame) -> Prepared:
+        """Make what does not change with the tables."""
+        first, second = (self._plan(subgame, walker) for walker in range(PLAYERS))
+        plays = self._play(subgame, 0), self._play(subgame, 1)
+        last = subgame.cards.street_first[self.last]
+        every = np.arange(int(subgame.cards.arrays.counts[last, 0]), dtype=np.uint16)
+        most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
+        return Prepared(subgame, (first, second), plays, every, most)
+
     def walk(
-        self, subgame: Subgame, seat: int, tables: tuple[F32, F32], worker: Worker, *, averaging: bool = True
+        self, prepared: Prepared, seat: int, tables: tuple[F32, F32], worker: Worker, *, averaging: bool = True
     ) -> tuple[RowTables, RowTables]:
         """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
-        mine, theirs = (
-            self._open(subgame, which, seat if which == 0 else 1 - seat, tables[which], averaging)
-            for which in range(PLAYERS)
-        )
-        shared = self._play(subgame, seat, mine, theirs, worker)
-        opponent = 1 - seat
+        subgame, opponent = prepared.subgame, 1 - seat
+        mine = self._open(subgame, 0, seat, tables[0], averaging)
+        theirs = self._open(subgame, 1, opponent, tables[1], averaging)
+        shared = prepared.plays[seat]
+        choice = self._room(subgame, shared.choice_first, opponent, worker)
         responding = shared._replace(
-            mine=theirs.regret, theirs=mine.regret, regret=theirs.increment, average=mine.average,
+            mine=theirs.regret, theirs=mine.regret, regret=theirs.increment, average=mine.average, choice=choice,
             turn=Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE),
         )  # fmt: skip
         answering = shared._replace(
-            mine=mine.regret, theirs=theirs.regret, regret=mine.increment,
+            mine=mine.regret, theirs=theirs.regret, regret=mine.increment, choice=choice,
             turn=Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
         )  # fmt: skip
-        choices = self._choices(subgame, opponent, worker)
-        scratch = self._scratch(subgame, worker)
-        for walker, play, tables_of in ((opponent, responding, (theirs, mine)), (seat, answering, (mine, theirs))):
-            by_rows = tables_of[0].lanes, tables_of[1].lanes
-            lanes = Lanes(self.batches[walker], *by_rows, choices, worker.above, worker.spaces[walker])
-            walk_subgame(self._plan(subgame, walker), play, lanes, scratch, worker.workspace)
+        choices, scratch = self._choices(prepared, opponent, worker), self._scratch(prepared, worker)
+        for walker, play, first, second in ((opponent, responding, theirs, mine), (seat, answering, mine, theirs)):
+            space = worker.spaces[walker]
+            lanes = Lanes(self.batches[walker], first.lanes, second.lanes, choices, worker.above, space)
+            walk_subgame(prepared.plans[walker], play, lanes, scratch, worker.workspace)
         return mine, theirs
 
     def add(
@@ -143,8 +161,7 @@ class SubgameEngine:
     def _open(self, subgame: Subgame, which: int, player: int, table: F32, averaging: bool) -> RowTables:
         """Tables for a subgame's rows."""
         rows, layout = subgame.rows[which], self.layouts[which]
-        sizes = [len(rows[s]) * int(layout.width[s, player]) if s < len(rows) else 0 for s in range(self.last)]
-        base = np.cumsum([0, *sizes])
+        base = self._bases(subgame, which, player)
         regret = np.zeros(base[-1], np.float32)
         for street in range(min(len(rows), self.last)):
             width, first = int(layout.width[street, player]), int(layout.first[street, player])
@@ -171,16 +188,15 @@ class SubgameEngine:
         nodes = self.nodes
         return Slots(self.batches[0].place, nodes.lanes, self.offset[which], self.stride, nodes.width)
 
-    def _play(self, subgame: Subgame, seat: int, mine: RowTables, theirs: RowTables, worker: Worker) -> Play:
-        """What both walks have in common."""
-        program, cards = self.program.arrays, subgame.cards.arrays
-        by_player = (mine, theirs) if seat == 0 else (theirs, mine)
-        base = np.zeros((PLAYERS, self.tree.rules.rounds), np.int64)
-        counts = np.zeros((self.tree.rules.rounds, PLAYERS), np.int32)
-        for player, tables in enumerate(by_player):
-            base[player, : self.last] = tables.base[:-1]
-            rows = subgame.rows[0 if player == seat else 1]
-            counts[: len(rows), player] = [len(part) for part in rows]
+    def _play(self, subgame: Subgame, seat: int) -> Play:
+        """What both walks of a seat have in common, without tables."""
+        program, cards, rounds = self.program.arrays, subgame.cards.arrays, self.tree.rules.rounds
+        base = np.zeros((PLAYERS, rounds), np.int64)
+        counts = np.zeros((rounds, PLAYERS), np.int32)
+        for player in range(PLAYERS):
+            which = 0 if player == seat else 1
+            base[player, : self.last] = self._bases(subgame, which, player)[:-1]
+            counts[: len(subgame.rows[which]), player] = [len(part) for part in subgame.rows[which]]
         acting = np.maximum(program.player, 0)
         present = PresentBuckets(
             number=subgame.number[seat],
@@ -188,12 +204,19 @@ class SubgameEngine:
             first=np.zeros((len(cards.street), PLAYERS), np.int64),
             counts=counts[cards.street],
         )
-        choice, first = self._room(subgame, 1 - seat, worker)
+        rows = self._choice_rows[1][cards.street]
+        rows[:, seat] = 0
         return Play(
             base[acting, self.street] + self._column, self.stride, present, board_weights(subgame.cards),
-            EMPTY, EMPTY, EMPTY, EMPTY, choice, first, self._choice_rows[0],
-            Turn(0, False, False, False, False, ONE, ONE, ONE),
+            EMPTY, EMPTY, EMPTY, EMPTY, np.zeros(0, np.uint8), board_blocks(rows, cards.counts)[0],
+            self._choice_rows[0], Turn(0, False, False, False, False, ONE, ONE, ONE),
         )  # fmt: skip
+
+    def _bases(self, subgame: Subgame, which: int, player: int) -> I64:
+        """[street + 1] where the rows of the streets before the last start in tables of the subgame."""
+        rows, width = subgame.rows[which], self.layouts[which].width
+        sizes = [len(rows[s]) * int(width[s, player]) if s < len(rows) else 0 for s in range(self.last)]
+        return np.cumsum([0, *sizes])
 
     @cached_property
     def _column(self) -> I64:
@@ -219,39 +242,34 @@ class SubgameEngine:
         counts = np.array([[len(part) for part in parts] for parts in passive], np.int64)
         return row, counts, [[np.array(part, np.uint8) for part in parts] for parts in passive]
 
-    def _room(self, subgame: Subgame, player: int, worker: Worker) -> tuple[Any, I64]:
+    def _room(self, subgame: Subgame, first: I64, player: int, worker: Worker) -> Any:
         """Room for what a responder does before the last street, filled with its passive actions."""
         cards = subgame.cards.arrays
-        _, counts, passive = self._choice_rows
-        rows = counts[cards.street]
-        rows[:, 1 - player] = 0
-        first, size = board_blocks(rows, cards.counts)
-        if worker.choice.size < size:
-            worker.choice = np.zeros(size, np.uint8)
-        for board in np.flatnonzero(rows[:, player]).tolist():
-            start, count = int(first[board, player]), int(cards.counts[board, player])
-            block = worker.choice[start : start + int(rows[board, player]) * count].reshape(-1, count)
-            block[:] = passive[cards.street[board]][player][:, np.newaxis]
-        return worker.choice, first
+        _, rows, passive = self._choice_rows
+        for street in range(self.trunk, self.last):
+            for board in range(subgame.cards.street_first[street], subgame.cards.street_first[street + 1]):
+                start, count = int(first[board, player]), int(cards.counts[board, player])
+                end = start + int(rows[street, player]) * count
+                if worker.choice.size < end:
+                    worker.choice = np.concatenate([worker.choice, np.zeros(2 * end - worker.choice.size, np.uint8)])
+                worker.choice[start:end].reshape(-1, count)[:] = passive[street][player][:, np.newaxis]
+        return worker.choice
 
-    def _choices(self, subgame: Subgame, player: int, worker: Worker) -> Choices:
+    def _choices(self, prepared: Prepared, player: int, worker: Worker) -> Choices:
         """Room for what a responder does on the last street."""
-        nodes, cards = self.nodes, subgame.cards
-        first = cards.street_first[self.last]
-        holes = int(cards.arrays.counts[first, 0])
-        boards = cards.street_first[self.last + 1] - first
-        size = boards * nodes.actions[player] * holes if self.trunk <= self.last else 0
+        nodes, first = self.nodes, prepared.subgame.cards.street_first
+        boards = first[self.last + 1] - first[self.last]
+        size = boards * nodes.actions[player] * prepared.lanes.size if self.trunk <= self.last else 0
         if worker.lanes.size < size:
             worker.lanes = np.zeros(size, np.uint16)
-        every = np.arange(holes, dtype=np.uint16)
-        return Choices(nodes.first[player], worker.lanes, nodes.actions[player], every, first)
+        return Choices(nodes.first[player], worker.lanes, nodes.actions[player], prepared.lanes, first[self.last])
 
-    def _scratch(self, subgame: Subgame, worker: Worker) -> Scratch:
-        most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
-        if most not in worker.scratch:
-            slots = int(self.tree.num_children.max()) * most
-            worker.scratch = {most: Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, most)))}
-        return worker.scratch[most]
+    def _scratch(self, prepared: Prepared, worker: Worker) -> Scratch:
+        if prepared.most not in worker.scratch:
+            slots = int(self.tree.num_children.max()) * prepared.most
+            sizes = slots, slots, prepared.most
+            worker.scratch = {prepared.most: Scratch(*(aligned_zeros(size, np.float32) for size in sizes))}
+        return worker.scratch[prepared.most]
 
     def _plan(self, subgame: Subgame, walker: int) -> Plan:
         nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
