@@ -17,7 +17,7 @@ import pytest
 
 import equipoise
 from equipoise import _cache
-from equipoise._jit import U8, U64, kernel, popcount
+from equipoise._jit import U8, U64, inner, kernel, popcount
 
 PACKAGE = Path(equipoise.__file__).parent
 TESTS = Path(__file__).parent
@@ -150,3 +150,24 @@ def test_small_kernels_checked_and_in_plain_python(mode: str) -> None:
     tests = [str(TESTS / name) for name in ("test_evaluate.py", "test_isomorphism.py", "test_jit.py")]
     environment: dict[str, Any] = {mode: "1"}
     assert " passed" in python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", small, **environment)
+
+
+@inner
+def doubled(words: U64) -> None:
+    for i in range(words.size):
+        words[i] += words[i]
+
+
+@kernel
+def doubled_twice(words: U64) -> None:
+    doubled(words)
+    doubled(words)
+
+
+def test_kernels_without_an_entry_run_plainly_from_python() -> None:
+    """Before and after a kernel has compiled them, and where they come from the cache."""
+    for _ in range(2):
+        words = np.arange(5, dtype=np.uint64)
+        doubled(words)
+        doubled_twice(words)
+        assert words.tolist() == [0, 8, 16, 24, 32]

@@ -22,32 +22,63 @@ from numba.extending import intrinsic, overload
 from equipoise._arrays import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from equipoise._cache import code_cache
 
-__all__ = ["F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "inlined", "kernel", "popcount", "view"]
+__all__ = [
+    "F32",
+    "F64",
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "U8",
+    "U16",
+    "U32",
+    "U64",
+    "inlined",
+    "inner",
+    "kernel",
+    "popcount",
+    "view",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OPTIONS: dict[str, Any] = {"_nrt": False, "nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
+OPTIONS: dict[str, Any] = {
+    "_nrt": False,
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": False,
+    "no_cfunc_wrapper": True,  # nobody calls kernels from C
+}
 _KEY = "-".join(f"{name}={value}" for name, value in sorted(OPTIONS.items()))
 _KEY += "-checked" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
 
 
 def kernel(function: Function) -> Function:
     """Compile on first call, without the interpreter lock, and keep the machine code for the next process."""
-    return _compile(function, forceinline=False)
+    return _compile(function)
+
+
+def inner(function: Function) -> Function:
+    """A kernel that only kernels call. It has no entry from Python: to unpack a plan or a workspace, a hundred arrays,
+    takes longer to compile than the kernel itself. A call from Python runs the plain function.
+    """
+    return _without_entry(_compile(function, no_cpython_wrapper=True), function)
 
 
 def inlined(function: Function) -> Function:
-    """A kernel that is always part of its caller.
+    """A kernel that is always part of its caller, and has no entry from Python either.
 
     For what is called per hand or per node: a call passes every array as seven words, a tuple of arrays as
     hundreds, which can cost more than the work itself (an isomorphism index: 76 against 30 nanoseconds).
     """
-    return _compile(function, forceinline=True)
+    return _without_entry(_compile(function, forceinline=True, no_cpython_wrapper=True), function)
 
 
 def view(function: Function) -> Function:
     """A function written out in its caller before compilation: one that returns part of an array, which compiled code
     cannot do here, or one that takes so many arrays that passing them would take longer to compile than itself.
+    A kernel is optimised again in all that call it, and in all that call those: views are optimised once.
     """
     return _compile(function, inline="always")
 
@@ -66,6 +97,16 @@ def _compile(function: Function, **more: Any) -> Function:
     compiled._cache._guard_against_spurious_io_errors = lambda: contextlib.suppress(Exception)
     result: Function = compiled
     return result
+
+
+def _without_entry(compiled: Function, function: Function) -> Function:
+    """Numba must not look for an entry that is not there: its table of entries stays empty."""
+    if compiled is function:
+        return function
+    dispatcher: Any = compiled
+    dispatcher.add_overload = lambda found: dispatcher.overloads.update({tuple(found.signature.args): found})
+    dispatcher._compile_for_args = lambda *_, **__: function
+    return compiled
 
 
 def popcount(bits: SupportsInt) -> int:

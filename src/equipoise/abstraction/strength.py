@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise._arrays import aligned_zeros
-from equipoise._jit import F32, F64, I64, U8, U16, U32, U64, inlined, kernel
+from equipoise._jit import F32, F64, I64, U8, U16, U32, U64, inlined, inner, kernel
 from equipoise._simd import LANES, load, store
 from equipoise.abstraction.hands import HandSpace, HandTables, hole_mask, symmetries
 from equipoise.cards.evaluate import RankTables, rank_cards_on_board, rank_pairs_on_board, showdown_order
@@ -79,7 +79,7 @@ def deals(space: HandSpace, count: int) -> Deals:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def list_deals(board: U8, tables: HandTables, deals: Deals, symmetric: bool) -> tuple[int, int]:
     """Sets of cards that may come on a board, in `deals.sets`; with `symmetric` one of each class.
 
@@ -116,7 +116,7 @@ def deal(number: int, deals: Deals) -> None:
         deals.board[before + i] = deals.sets[number, i]
 
 
-@kernel
+@inner
 def sort_holes(board: U8, game: Showdowns) -> int:
     """Holes in showdown order. IN: uint8[card]; OUT: `rank` and `order` of the room. Returns how many live."""
     if game.two_cards:
@@ -126,7 +126,7 @@ def sort_holes(board: U8, game: Showdowns) -> int:
     return showdown_order(game.rank, game.order, game.sorting, game.counts)
 
 
-@kernel
+@inner
 def count_wins(live: int, game: Showdowns) -> None:
     """The strengths of all live holes, in showdown order: see the module's text. OUT: `strength` of the room."""
     order, rank, strength = game.order[:live], game.rank, game.strength
@@ -278,7 +278,7 @@ def _add_shares(live: U16, times: np.float64, work: Lanes, by_hole: F64) -> None
             row[lane] += times * np.float64(half + half * won[lane] / at_least_one)  # a half where no hole is met
 
 
-@kernel
+@inner
 def _meet_clusters(game: Showdowns, live: int, member: F32, work: Lanes) -> None:
     """Opponent holes won minus lost against, and met, by cluster. OUT: `won` and `met` of the room."""
     group = 0

@@ -20,7 +20,7 @@ import numpy as np
 from equipoise._arrays import Int
 from equipoise._cache import mapped_arrays
 from equipoise._errors import InputError
-from equipoise._jit import F32, F64, I32, U8, U16, inlined, kernel
+from equipoise._jit import F32, F64, I32, U8, U16, inlined, inner, kernel
 from equipoise.cards.deck import Deck, hole_cards
 from equipoise.cards.evaluate import (
     BLOCKED,
@@ -168,7 +168,7 @@ def _count_held(board: U8, live: U8, place: U8, suits: Int, held: U8) -> None:
         held[live[place[i]] // suits] += np.uint8(1)
 
 
-@kernel
+@inner
 def _compare_ranks(key: np.uint64, rank: np.uint16, suits: Int, held: U8, tables: RankTables, here: I32) -> None:
     """Two ranks against the hole. Those that the cards left cannot make are not looked up: no table has such hands."""
     card_key, row_start, ranks = tables.card_key, tables.row_start, tables.ranks
@@ -198,7 +198,7 @@ def _add_ranks(live: U8, place: U8, suits: Int, here: I32, sums: I32, halves: I3
             halves[high * (high - 1) // 2 + low] += here[_pair(high // suits, low // suits)]
 
 
-@kernel
+@inner
 def _spread_ranks(live: U8, suits: Int, sums: I32, halves: I32) -> None:
     everything = sums[sums.shape[0] - 1]
     for i in range(1, live.size):
@@ -215,7 +215,7 @@ def _pair(high: Int, low: Int) -> Int:
     return high * (high + 1) // 2 + low
 
 
-@kernel
+@inner
 def _compare_pairs(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, tables: RankTables, halves: I32) -> None:
     row_start, table, card_key, card_mask = tables.row_start, tables.ranks, tables.card_key, tables.card_mask
     for i in range(1, left.size):
@@ -228,7 +228,7 @@ def _compare_pairs(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, t
             row[low] += np.int32(rank > other) + np.int32(rank >= other)
 
 
-@kernel
+@inner
 def _compare_cards(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, tables: RankTables, halves: I32) -> None:
     for card in left:
         other = rank_of_key(key + tables.card_key[card], mask | tables.card_mask[card], tables.row_start, tables.ranks)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, U8, U16, inlined, kernel
+from equipoise._jit import F32, U8, U16, inlined, inner, kernel
 from equipoise._simd import add, load, store, subtract, zeros
 
 DECK = 52
@@ -39,7 +39,7 @@ def showdown_lanes(
         _showdown_one(reach, out, run, mine.card1, theirs.card1, groups, me)
 
 
-@kernel
+@inner
 def _showdown_two(
     reach: F32, out: F32, run: F32, mine1: U8, mine2: U8, theirs1: U8, theirs2: U8, groups: U16, me: int
 ) -> None:
@@ -81,7 +81,7 @@ def sum_upto(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, groups:
     return total
 
 
-@kernel
+@inner
 def _showdown_one(reach: F32, out: F32, run: F32, mine1: U8, theirs1: U8, groups: U16, me: int) -> None:
     for i in range(mine1.size):
         store(run, mine1[i], zeros(run))

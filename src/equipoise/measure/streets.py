@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, I32, U16, U32, kernel
+from equipoise._jit import F32, I32, U16, U32, inner, kernel
 from equipoise.agents.measured import ByBucket, Strategy
 from equipoise.solve.alike import answer_boards_alike
 from equipoise.solve.engine import Engine, look
@@ -231,7 +231,7 @@ def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32)
             parts[part, row, h] = parts[part, below + best, h]
 
 
-@kernel
+@inner
 def average_parts(orbit: U16, deals: I32, start: Int, work: Workspace, parts: F32) -> None:
     """Average the later parts of DEAL rows over the holes that renamings turn into each other, as the walk does."""
     size = orbit.size

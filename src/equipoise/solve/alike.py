@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, kernel
+from equipoise._jit import F32, inner, kernel
 from equipoise._simd import LANES, add, add_scaled, load, maximum, store, zeros
 from equipoise.solve.ends import join_rows
 from equipoise.solve.last_street import MOST, MY_END, NOTHING, SET, SUM, THEIR_END, LastStreet, step_at
@@ -39,7 +39,7 @@ def answer_boards_alike(first: Int, stop: Int, plan: Plan, last: LastStreet, spa
                     store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(space.few, i)))
 
 
-@kernel
+@inner
 def _evaluate_alike(batch: Int, won: F32, met: F32, last: LastStreet, few: F32) -> None:
     """All steps of a batch for up to sixteen holes. IN: float[hole] x 2; OUT: float[row, hole, lane], row 0."""
     first = last.first_step[batch]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I32, I64, U8, U16, U32, inlined, kernel, view
+from equipoise._jit import F32, F64, I32, I64, U8, U16, U32, inlined, inner, kernel, view
 from equipoise.solve.plan import Plan, Workspace, padded, row_of, rows_of
 from equipoise.solve.public_chance import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.solve.terminals import evaluate_terminals
@@ -118,7 +118,7 @@ def take_best(values: F32, value: F32) -> None:
         value[h] = most
 
 
-@kernel
+@inner
 def go_down(group: Int, board: Int, street: Int, plan: Plan, play: Play, scratch: Scratch, work: Workspace) -> None:
     """Pass the opponent's reach from a group's entries to all of its nodes, and add to its average."""
     program, boards, walker = plan.program, plan.boards, plan.step.walker
@@ -150,7 +150,7 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, play: Play, scratch
             add_average(present, chance, total, weight, play.turn.keep, play.stride[place], block)
 
 
-@kernel
+@inner
 def go_up(
     group: Int, board: Int, street: Int, last: bool, plan: Plan, play: Play, scratch: Scratch, work: Workspace
 ) -> None:

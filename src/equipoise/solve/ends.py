@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise._arrays import Int, aligned_zeros
-from equipoise._jit import F32, U16, inlined, kernel, view
+from equipoise._jit import F32, U16, inlined, inner, view
 from equipoise._simd import (
     LANES,
     add,
@@ -30,7 +30,7 @@ from equipoise._simd import (
     zeros,
 )
 from equipoise.cards.showdown import DECK, Cards, sum_upto, without
-from equipoise.solve.last_street import COUNT, MOST, MY_END, NOTHING, PASS, SET, SUM, Step
+from equipoise.solve.last_street import COUNT, MOST, NOTHING, PASS, SET, SUM, THEIR_END, Step
 from equipoise.solve.plan import Plan
 
 SUMS = DECK + 1  # by card, then of all
@@ -109,7 +109,7 @@ def holes_of(board: Int, plan: Plan) -> Holes:
     )
 
 
-@kernel
+@view
 def take_step(step: Step, my: MyEnds, factor: F32, chance: Any, cells: Any, holes: Holes, rows: Rows) -> None:
     """One step of a batch. The opponent plays by `chance`, each of its holes by that of its cell.
 
@@ -119,32 +119,30 @@ def take_step(step: Step, my: MyEnds, factor: F32, chance: Any, cells: Any, hole
     their_stride, my_size = holes.theirs.card1.size + 1, holes.mine.card1.size
     reach = row_at(rows.reach, level, their_stride)
     sums, given = row_at(rows.sums, level, SUMS), row_at(rows.given, level, SUMS)
-    actions, fold, call = np.int64(step.actions), np.int64(step.fold), np.int64(step.call)
-    join, most = step.join != SET, step.most != SET
     if step.code == PASS:
-        _pass_on(reach, chance, actions, fold, cells, row_at(rows.reach, row, their_stride))
-        if not join:
-            _clear(given)
-        return
-    value = row_at(rows.value, row, my_size)
-    if step.code in (SUM, MOST):
-        join_rows(value, row_at(rows.value, row + 1, my_size), step.code == MOST)
-        return
-    if step.code == COUNT:
-        _count(reach, holes.theirs, sums)
-    elif step.code == MY_END:
-        my_end(reach, my, holes, sums, value)
-    else:
-        their = TheirEnds(factor, chance, actions, fold, call, join, most, step.opened != NOTHING)
-        above = row_at(rows.value, row - most, my_size)
+        pass_on(
+            reach, chance, np.int64(step.actions), np.int64(step.fold), cells, row_at(rows.reach, row, their_stride)
+        )
+        if step.join == SET:
+            clear(given)
+    elif step.code in (SUM, MOST):
+        join_rows(row_at(rows.value, row, my_size), row_at(rows.value, row + 1, my_size), step.code == MOST)
+    elif step.code == THEIR_END:
+        most, actions, opened = step.most != SET, np.int64(step.actions), step.opened != NOTHING
+        their = TheirEnds(factor, chance, actions, step.fold, step.call, step.join != SET, most, opened)
+        value, above = row_at(rows.value, row, my_size), row_at(rows.value, row - most, my_size)
         their_end(reach, their, my, cells, holes, (sums, given, rows.run), value, above)
-        return
-    if level > 0:
-        join_rows(row_at(rows.given, level - 1, SUMS), sums, False)
+    else:
+        if step.code == COUNT:
+            count(reach, holes.theirs, sums)
+        else:
+            my_end(reach, my, holes, sums, row_at(rows.value, row, my_size))
+        if level > 0:
+            join_rows(row_at(rows.given, level - 1, SUMS), sums, False)
 
 
 @inlined
-def _pass_on(reach: F32, chance: Any, actions: Int, action: Int, cells: Any, below: F32) -> None:
+def pass_on(reach: F32, chance: Any, actions: Int, action: Int, cells: Any, below: F32) -> None:
     """What the opponent reaches an action with."""
     for j in range(cells.size):
         store(below, j, played(load(reach, j), chance, np.int64(cells[j]) * actions + action))
@@ -159,15 +157,16 @@ def join_rows(value: F32, more: F32, most: bool) -> None:
 
 
 @inlined
-def _clear(run: F32) -> None:
+def clear(run: F32) -> None:
+    """Sums of nothing."""
     for card in range(run.size // LANES):
         store(run, card, zeros(run))
 
 
-@kernel
-def _count(reach: F32, theirs: Cards, sums: F32) -> None:
+@inner
+def count(reach: F32, theirs: Cards, sums: F32) -> None:
     """The reach of the holes with each card, and of all."""
-    _clear(sums)
+    clear(sums)
     total = zeros(sums)
     for j in range(theirs.card1.size):
         weight, a, b = load(reach, j), theirs.card1[j], theirs.card2[j]
@@ -177,7 +176,7 @@ def _count(reach: F32, theirs: Cards, sums: F32) -> None:
     store(sums, DECK, total)
 
 
-@kernel
+@inner
 def my_end(reach: F32, ends: MyEnds, holes: Holes, run: F32, value: F32) -> None:
     """The better of a fold and a call at my decision; if left, A(start) + A(end of ties).
 
@@ -218,7 +217,7 @@ def _better(
     return maximum(call, fold) if has_call else fold
 
 
-@kernel
+@inner
 def their_end(
     reach: F32,
     ends: TheirEnds,
@@ -239,7 +238,7 @@ def their_end(
     theirs1, theirs2 = holes.theirs.card1, holes.theirs.card2
     groups, me, chance, actions = holes.groups, holes.me, ends.chance, np.int64(ends.actions)
     folding, calling = load(ends.factor, 0), load(ends.factor, 1)
-    _clear(run)
+    clear(run)
     total = zeros(run)
     behind = 0
     for group in range(groups.shape[0]):

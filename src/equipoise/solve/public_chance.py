@@ -20,7 +20,7 @@ import numpy as np
 
 from equipoise._arrays import Float, Int, aligned_zeros
 from equipoise._errors import InputError
-from equipoise._jit import F32, I64, U16, U32, inlined, kernel, view
+from equipoise._jit import F32, I64, U16, U32, inlined, inner, kernel, view
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
@@ -288,7 +288,7 @@ def add_average(present: U32, chance: F32, total: F32, gain: Float, stride: Int,
 # --- one board -----------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def go_down(
     group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
     work: Workspace,
@@ -313,7 +313,7 @@ def go_down(
         add_average(present, chance, total, tables.average_gain, tables.stride[place], average)
 
 
-@kernel
+@inner
 def go_up(
     group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
     work: Workspace,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int, aligned, aligned_zeros
-from equipoise._jit import F32, I32, I64, U16, U32, inlined, kernel, view
+from equipoise._jit import F32, I32, I64, U16, U32, inlined, inner, kernel, view
 from equipoise._simd import (
     LANES,
     add,
@@ -269,7 +269,7 @@ def find_starts(places: I32, offset: I64, starts: I64) -> None:
         starts[lane] = offset[places[lane]]
 
 
-@kernel
+@inner
 def open_step(
     step: Step, places: I32, number: U16, present: U32, chance: F32, tables: BucketedTables, space: LaneSpace
 ) -> None:
@@ -313,7 +313,7 @@ def add_at(total: F32, place: Int, more: Any) -> None:
     store(total, place, add(load(total, place), more))
 
 
-@kernel
+@inner
 def mean_step(
     step: Step,
     factor: F32,
@@ -347,7 +347,7 @@ def mean_step(
                 increment[slot] = max(increment[slot] + gain * more[lane], floor)
 
 
-@kernel
+@inner
 def mean_lanes(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, rows: Rows, total: F32) -> None:
     """What the walker's decision is worth by its strategy, and what each action is, summed by the numbers of holes.
 
@@ -370,7 +370,7 @@ def mean_lanes(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, 
         below += 1
 
 
-@kernel
+@view
 def _mean_ends(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, rows: Rows, total: F32) -> None:
     """The part of a decision's fold and call; of the row of values, A(start) + A(end of ties) before."""
     actions, size, back = np.int64(step.actions), number.size, holes.back

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I32, I64, U16, U32, kernel, view
+from equipoise._jit import F32, F64, I32, I64, U16, U32, inner, kernel, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, maximum, scatter_tile, store, where_above, zeros
 from equipoise.cards.showdown import DECK, without
 from equipoise.solve.ends import SUMS, Holes, MyEnds, Rows, called, folded, holes_of, row_at, take_step
@@ -52,7 +52,7 @@ class Above(NamedTuple):
     value: F32
 
 
-@kernel
+@view
 def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: Workspace) -> None:
     """Put the reach of the entries below a board side by side, and clear their values."""
     street = np.int64(plan.boards.street[board])
@@ -69,7 +69,7 @@ def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: La
         store(above.value, i, zeros(above.value))
 
 
-@kernel
+@view
 def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: Workspace) -> None:
     """Put the values of the entries below a board into the rows of the deals that they open from."""
     street = np.int64(plan.boards.street[board])
@@ -85,7 +85,7 @@ def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space:
             scatter_tile(lanes, start, space.ones, space.value_at, work.value)
 
 
-@kernel
+@inner
 def walk_last(
     board: Int,
     plan: Plan,
@@ -148,7 +148,7 @@ def chosen(at: Int, board: Int, actions: Int, choices: Choices) -> U16:
     return choices.lanes[start : start + size]
 
 
-@kernel
+@view
 def choose_by_rows(step: Step, at: Int, factor: F32, number: U16, holes: Holes, rows: Rows, tables: LaneRows) -> None:
     """The walker plays by its rows."""
     chance = decision(tables.chance, tables.first[at], tables.rows, step.actions)
@@ -156,7 +156,7 @@ def choose_by_rows(step: Step, at: Int, factor: F32, number: U16, holes: Holes, 
     mean_lanes(step, factor, number, chance, holes, rows, total)
 
 
-@kernel
+@inner
 def respond(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U16) -> None:
     """The walker takes the best action of each hole in each lane, and writes down which. OUT: uint16[hole, action]."""
     actions, row, size = np.int64(step.actions), np.int64(step.row), holes.mine.card1.size
@@ -179,7 +179,7 @@ def respond(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U16) -> No
         below += 1
 
 
-@kernel
+@view
 def _respond_to_ends(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U16) -> None:
     """The better of a fold and a call; of the row of values, A(start) + A(end of ties) before."""
     actions, size = np.int64(step.actions), holes.mine.card1.size

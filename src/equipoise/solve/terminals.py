@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I16, I32, U16, kernel, view
+from equipoise._jit import F32, F64, I16, I32, U16, inner, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
 from equipoise.solve.plan import Plan, Workspace, padded, row_of
 
 
-@kernel
+@inner
 def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
     """Values of a group's showdowns and folds, sixteen at a time."""
     program, boards, runouts = plan.program, plan.boards, plan.runouts
@@ -51,7 +51,7 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
         scatter_lanes(my_count, work)
 
 
-@kernel
+@inner
 def evaluate_blind(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
     """Values of terminals against an opponent who plays all holes alike: one showdown serves every node of a board."""
     program, walker = plan.program, plan.step.walker
@@ -127,7 +127,7 @@ def address_lanes(
             work.value_at[lane] = work.value.size - value_length
 
 
-@kernel
+@inner
 def gather_lanes(size: Int, work: Workspace) -> None:
     """Bring sixteen reach rows side by side: float[hole, lane], a zero row last."""
     for start in range(0, size, LANES):
@@ -135,7 +135,7 @@ def gather_lanes(size: Int, work: Workspace) -> None:
     store(work.lanes_in, size, zeros(work.lanes_in))
 
 
-@kernel
+@inner
 def scatter_lanes(size: Int, work: Workspace) -> None:
     """Put the lanes, each times its factor, into sixteen value rows."""
     for start in range(0, size, LANES):
@@ -166,7 +166,7 @@ def take_rake(
             work.lanes_out[i * LANES + lane] += share[lane] * work.lanes_met[i * LANES + lane]
 
 
-@kernel
+@inner
 def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
     """Runouts won minus lost against the reach: a product with a matrix of whole numbers."""
     for i in range(matrix.shape[0]):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise._arrays import Int
-from equipoise._jit import F32, U16, inlined, kernel, view
+from equipoise._jit import F32, U16, inlined, inner, kernel, view
 from equipoise._simd import LANES
 from equipoise.solve.narrow import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
 from equipoise.solve.plan import BEST, UPDATE, Plan, Workspace, padded, row_of, rows_of
@@ -38,7 +38,7 @@ from equipoise.tree.public_tree import DECISION
 _ROOT = -1
 
 
-@kernel
+@inner
 def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     """Pass the opponent's reach from a group's entries to all of its nodes."""
     program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
@@ -77,7 +77,7 @@ def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) ->
             close_rows(average, kept, tables.scale, scale_at, AVERAGE, step.phase)
 
 
-@kernel
+@inner
 def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
     """Turn the values of a group's terminals and deals into those of its decisions, and do what the step says."""
     program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
@@ -218,7 +218,7 @@ def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None
             average_row(value[:size], boards.orbit[first : first + size], work.spare, work.lanes_out)
 
 
-@kernel
+@inner
 def average_row(value: F32, orbit: U16, total: F32, times: F32) -> None:
     """IN OUT: float[hole]; IN: uint16[hole] the first hole of each orbit; scratch: float[hole] x 2."""
     for h in range(value.size):
