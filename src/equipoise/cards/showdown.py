@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from equipoise._arrays import Int
 from equipoise._jit import F32, U8, U16, inlined, inner, kernel
-from equipoise._simd import add, load, store, subtract, zeros
+from equipoise._simd import LANES, add, load, store, subtract, zeros
 
 DECK = 52
 
@@ -60,7 +60,7 @@ def sum_upto(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, groups:
 
     IN: float[their hole, lane]; OUT: float[my hole, lane], float[card, lane] the reach with each card.
     """
-    for card in range(DECK):
+    for card in range(run.size // LANES):
         store(run, card, zeros(run))
     total = zeros(run)
     behind = 0

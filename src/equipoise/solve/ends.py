@@ -4,8 +4,8 @@ With A as in `cards/showdown.py`, a call is worth c x (A(start) + A(end of ties)
 f x (A(end of all) + my own hole). At my decision both see the same reach. At the opponent's only the call is summed by
 card: the fold's sums are those of the reach, less the call's, less those handed on. See `last_street.py` for the steps.
 
-Holes of one card are taken for holes whose second card is the first: showdowns stay what they are, since what is taken
-away cancels; of a fold, my own hole is taken away four times, and put back three times.
+Holes of one card are taken for holes of two: my second card is one that nobody has, and the opponent's one that I never
+ask for. My own hole is then taken away once, and not put back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise._arrays import Int, aligned_zeros
-from equipoise._jit import F32, U16, inlined, inner, view
+from equipoise._jit import F32, U8, U16, inlined, inner, view
 from equipoise._simd import (
     LANES,
     add,
@@ -33,7 +33,8 @@ from equipoise.cards.showdown import DECK, Cards, sum_upto, without
 from equipoise.solve.last_street import COUNT, MOST, NOTHING, PASS, SET, SUM, THEIR_END, Step
 from equipoise.solve.plan import Plan
 
-SUMS = DECK + 1  # by card, then of all
+ALL, NOBODYS, SPARE = DECK, DECK + 1, DECK + 2
+SUMS = DECK + 3  # by card, then of all, and of the second cards of holes that have one
 
 
 class Rows(NamedTuple):
@@ -44,6 +45,8 @@ class Rows(NamedTuple):
     sums: F32  # [level, card or all, lane] of each reach
     given: F32  # the same, of what the opponent hands on of it to my decisions
     run: F32  # [card or all, lane]
+    nobodys: U8  # [card] my second cards, where holes have one
+    spare: U8  # [card] the opponent's
 
 
 class Holes(NamedTuple):
@@ -54,7 +57,7 @@ class Holes(NamedTuple):
     same: U16  # [my hole] its place among theirs
     groups: U16  # [group + 1, player]
     me: int
-    back: int  # how often my own hole is put back
+    back: int  # how often my own hole is put back: taken away twice, if it has two cards
 
 
 class MyEnds(NamedTuple):
@@ -82,7 +85,9 @@ class TheirEnds(NamedTuple):
 def make_rows(levels: int, rows: int, holes: int, precision: type) -> Rows:
     """Memory for boards with at most so many holes."""
     sizes = levels * (holes + 1), rows * holes, levels * SUMS, levels * SUMS, SUMS
-    return Rows(*(aligned_zeros(size * LANES, precision) for size in sizes))
+    reach, value, sums, given, run = (aligned_zeros(size * LANES, precision) for size in sizes)
+    nobodys, spare = np.full(DECK, NOBODYS, np.uint8), np.full(DECK, SPARE, np.uint8)
+    return Rows(reach, value, sums, given, run, nobodys, spare)
 
 
 @view
@@ -92,20 +97,22 @@ def row_at(rows: F32, row: Int, size: Int) -> F32:
 
 
 @view
-def holes_of(board: Int, plan: Plan) -> Holes:
+def holes_of(board: Int, plan: Plan, rows: Rows) -> Holes:
     """The holes of a board of the last street."""
     boards, walker = plan.boards, plan.step.walker
     mine, theirs = boards.first[board, walker], boards.first[board, 1 - walker]
     my_end, their_end = mine + boards.counts[board, walker], theirs + boards.counts[board, 1 - walker]
     groups = boards.group_first[board]
-    second = boards.card2 if plan.two_cards else boards.card1
+    two = plan.two_cards
+    my_second = boards.card2[mine:my_end] if two else rows.nobodys[: my_end - mine]
+    their_second = boards.card2[theirs:their_end] if two else rows.spare[: their_end - theirs]
     return Holes(
-        Cards(boards.card1[mine:my_end], second[mine:my_end]),
-        Cards(boards.card1[theirs:their_end], second[theirs:their_end]),
+        Cards(boards.card1[mine:my_end], my_second),
+        Cards(boards.card1[theirs:their_end], their_second),
         boards.same[mine:my_end],
         boards.groups[groups : groups + boards.num_groups[board] + 1],
         walker,
-        1 if plan.two_cards else 3,
+        1 if two else 0,
     )
 
 
@@ -173,7 +180,7 @@ def count(reach: F32, theirs: Cards, sums: F32) -> None:
         total = add(total, weight)
         store(sums, a, add(load(sums, a), weight))
         store(sums, b, add(load(sums, b), weight))
-    store(sums, DECK, total)
+    store(sums, ALL, total)
 
 
 @inner
@@ -184,7 +191,7 @@ def my_end(reach: F32, ends: MyEnds, holes: Holes, run: F32, value: F32) -> None
     """
     mine1, mine2 = holes.mine.card1, holes.mine.card2
     total = sum_upto(reach, value, run, holes.mine, holes.theirs, holes.groups, holes.me)
-    store(run, DECK, total)
+    store(run, ALL, total)
     if not ends.left:
         folding, calling = load(ends.factor, 0), load(ends.factor, 1)
         for i in range(mine1.size):
@@ -230,8 +237,8 @@ def their_end(
 ) -> None:
     """What the opponent's fold and call bring me, with what its subtrees bring.
 
-    IN: float[their hole + 1, lane]; float[card or all, lane] of the reach (OUT if nobody folds), of what was handed on,
-    and scratch; IN OUT: float[my hole, lane], of the subtrees, and of my decision.
+    IN: float[their hole + 1, lane]; float[card or all, lane] of the reach (OUT if nobody folds), of what was handed on
+    (OUT: of the folds), and scratch; IN OUT: float[my hole, lane], of the subtrees, and of my decision.
     """
     everything, given, run = sums
     mine1, mine2, same = holes.mine.card1, holes.mine.card2, holes.same
@@ -260,16 +267,18 @@ def their_end(
             total = add(total, weight)
             store(run, a, add(load(run, a), weight))
             store(run, b, add(load(run, b), weight))
-    store(run, DECK, total)
-    _weigh(ends, everything, given, run)
-    total, all_told = load(run, DECK), load(everything, DECK)
+    store(run, ALL, total)
+    _sum_folds(ends, everything, given, run)
+    not_called, all_told = load(given, ALL), load(everything, ALL)
     my_folding, my_calling = load(my.factor, 0), load(my.factor, 1)
-    again = add_scaled(zeros(run), holes.back, folding)
     for i in range(mine1.size):
-        brought, own = add(load(value, i), without(total, run, mine1[i], mine2[i])), load(reach, same[i])
+        # Not in one rounding: what was added of my own hole is to be taken away again, to the bit.
+        brought = subtract(load(value, i), multiply(calling, without(total, run, mine1[i], mine2[i])))
+        own = load(reach, same[i])
         if ends.fold != NOTHING and same[i] < cells.size:
-            fold = played(own, chance, np.int64(cells[same[i]]) * actions + ends.fold)
-            brought = multiply_add(again, fold, brought)
+            fold = subtract(own, _stayed(own, ends, np.int64(cells[same[i]]) * actions))
+            met = add_scaled(without(not_called, given, mine1[i], mine2[i]), holes.back, fold)
+            brought = multiply_add(folding, met, brought)
         if ends.opened:
             met = without(all_told, everything, mine1[i], mine2[i])
             best = _better(load(above, i), met, own, holes.back, my_folding, my_calling, my.fold, my.call)
@@ -280,15 +289,27 @@ def their_end(
 
 
 @inlined
-def _weigh(ends: TheirEnds, everything: F32, given: F32, run: F32) -> None:
-    """What A(end of all) brings: folds less calls. IN OUT: float[card or all, lane], the sums of the calls."""
-    folding, calling = load(ends.factor, 0), load(ends.factor, 1)
+def _stayed(own: Any, ends: TheirEnds, cell: Int) -> Any:
+    """What a hole does not fold of its reach, summed as `_sum_folds` has it: where nobody else comes, a fold
+    then brings me exactly nothing, and all that I can do is equally good.
+    """
+    call, given = subtract(own, own), subtract(own, own)
+    if ends.call != NOTHING:
+        call = played(own, ends.chance, cell + ends.call)
+    if not ends.join:
+        return call
+    for action in range(ends.actions):
+        if action not in (ends.fold, ends.call):
+            given = add(given, played(own, ends.chance, cell + action))
+    return add(call, given)
+
+
+@inlined
+def _sum_folds(ends: TheirEnds, everything: F32, given: F32, run: F32) -> None:
+    """What is folded, by card: in place of what was handed on. IN: float[card or all, lane] of the calls."""
     for card in range(SUMS):
-        call = load(run, card)
-        stayed = add(call, load(given, card)) if ends.join else call
-        worth = subtract(zeros(run), multiply(calling, call))
+        stayed = add(load(run, card), load(given, card)) if ends.join else load(run, card)
         if ends.fold == NOTHING:
             store(everything, card, stayed)
         else:
-            worth = multiply_add(folding, subtract(load(everything, card), stayed), worth)
-        store(run, card, worth)
+            store(given, card, subtract(load(everything, card), stayed))

@@ -27,9 +27,9 @@ from equipoise._simd import (
     subtract,
     zeros,
 )
-from equipoise.cards.showdown import DECK, without
+from equipoise.cards.showdown import without
 from equipoise.solve.board_samples import Samples
-from equipoise.solve.ends import SUMS, Holes, MyEnds, Rows, called, folded, holes_of, make_rows, row_at, take_step
+from equipoise.solve.ends import ALL, SUMS, Holes, MyEnds, Rows, called, folded, holes_of, make_rows, row_at, take_step
 from equipoise.solve.last_street import CHOOSE, NOTHING, OPEN, Step, compile_shape, factors_of, shape_of, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
 from equipoise.solve.program import BettingProgram
@@ -161,7 +161,7 @@ def walk_batches(
     street = samples.num_present.shape[1] - 1
     number = samples.number[board, street]
     present = samples.present[board, street, : samples.num_present[board, street]]
-    holes = holes_of(board, plan)
+    holes = holes_of(board, plan, space.rows)
     slots = batches.actions * present.size * LANES
     for batch in range(first, stop):
         bring_lanes(batch, street, samples.weight[board], number.size, plan, batches, space, above)
@@ -378,7 +378,7 @@ def _mean_ends(step: Step, factor: F32, number: U16, chance: F32, holes: Holes, 
     sums, folding, calling = row_at(rows.sums, np.int64(step.reach), SUMS), load(factor, 0), load(factor, 1)
     has_fold, has_call = step.fold != NOTHING, step.call != NOTHING
     fold, call = max(step.fold, 0), max(step.call, 0)
-    all_told, nothing = load(sums, DECK), zeros(value)
+    all_told, nothing = load(sums, ALL), zeros(value)
     run, fold_held, call_held = number[0], nothing, nothing
     for h in range(size):
         if number[h] != run:

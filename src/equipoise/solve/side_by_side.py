@@ -87,7 +87,7 @@ def answer_boards(first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U3
         for board in range(first, stop):
             if plan.weights[board] == 0.0:
                 continue
-            holes, theirs = holes_of(board, plan), boards.first[board, 1 - walker]
+            holes, theirs = holes_of(board, plan, rows), boards.first[board, 1 - walker]
             my_before, their_before = places_before(board, walker, plan), places_before(board, 1 - walker, plan)
             stride = their_before.size + 1
             for row in range(last.reach_rows):

@@ -15,8 +15,8 @@ import numpy as np
 from equipoise._arrays import Float, Int
 from equipoise._jit import F32, F64, I32, I64, U16, U32, inner, kernel, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, maximum, scatter_tile, store, where_above, zeros
-from equipoise.cards.showdown import DECK, without
-from equipoise.solve.ends import SUMS, Holes, MyEnds, Rows, called, folded, holes_of, row_at, take_step
+from equipoise.cards.showdown import without
+from equipoise.solve.ends import ALL, SUMS, Holes, MyEnds, Rows, called, folded, holes_of, row_at, take_step
 from equipoise.solve.last_street import CHOOSE, NOTHING, OPEN, Step, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
 from equipoise.solve.sampled_last_street import Batches, LaneSpace, add_runs, end_levels, factors_at, mean_lanes
@@ -105,7 +105,7 @@ def walk_last(
         reach_above, value_above = row_at(above.reach, batch, length), row_at(above.value, batch, length)
         for below in range(boards.first_child[board], boards.first_child[board] + boards.num_children[board]):
             first, size = boards.first[below, walker], np.int64(boards.counts[below, walker])
-            holes, start = holes_of(below, plan), boards.first[below, 1 - walker]
+            holes, start = holes_of(below, plan, rows), boards.first[below, 1 - walker]
             before, cells = boards.before[first : first + size], number[start : start + size]
             end_levels(size, batches.levels, rows.reach)
             for j in range(size):
@@ -186,7 +186,7 @@ def _respond_to_ends(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U
     value, reach = row_at(rows.value, np.int64(step.row), size), row_at(rows.reach, np.int64(step.reach), size + 1)
     sums, folding, calling = row_at(rows.sums, np.int64(step.reach), SUMS), load(factor, 0), load(factor, 1)
     has_fold, has_call = step.fold != NOTHING, step.call != NOTHING
-    all_told, every = load(sums, DECK), np.uint16(0xFFFF)
+    all_told, every = load(sums, ALL), np.uint16(0xFFFF)
     for h in range(size):
         at = h * actions
         everything = without(all_told, sums, holes.mine.card1[h], holes.mine.card2[h])
