@@ -7,7 +7,7 @@ from importlib import import_module
 from equipoise._errors import InputError, shown
 from equipoise.bench.measure import Benchmark
 
-_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "play")
+_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "play")
 
 
 def group_names() -> tuple[str, ...]:
@@ -19,5 +19,5 @@ def run_group(name: str) -> list[Benchmark]:
     """Measure one group."""
     if name not in _GROUPS:
         raise InputError(f"no benchmarks {shown(name)}", remedy=f"there are {', '.join(_GROUPS)}")
-    results: list[Benchmark] = import_module(f"equipoise.bench.{name}").run()
+    results: list[Benchmark] = import_module(f"equipoise.bench.{name.replace('-', '_')}").run()
     return results

@@ -20,6 +20,7 @@ from equipoise.bench import best_response
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.showdown import Cards, showdown_lanes
 from equipoise.games.gamedef import load_game
+from equipoise.games.rules import GameRules
 from equipoise.solve.problem import Problem
 from equipoise.solve.solving import solve
 from equipoise.solve.spot import read_spot
@@ -82,19 +83,30 @@ def run() -> list[Benchmark]:
     return [*showdowns, _leduc(), _two_streets(), limit, *_spots(), *_memory()]
 
 
-def _showdowns() -> list[Benchmark]:
-    cards = deal_boards(load_game("holdem.limit"), board=(3, 17, 28, 41, 50))
-    boards = cards.arrays
-    here, size = cards.slice(0, 0), int(boards.counts[0, 0])
+def _holes(rules: GameRules, board: tuple[int, ...]) -> tuple[Cards, U16]:
+    """The holes of a board of the last street, and their groups of equal strength."""
+    cards = deal_boards(rules, board=board)
+    boards, here = cards.arrays, cards.slice(0, 0)
     mine = Cards(np.ascontiguousarray(boards.card1[here]), np.ascontiguousarray(boards.card2[here]))
-    groups = boards.groups[: int(boards.num_groups[0]) + 1]
-    rng = np.random.default_rng(1)
-    lanes, out = (aligned_zeros((size + 1) * LANES, np.float32) for _ in range(2))
-    lanes[:] = rng.random(len(lanes), np.float32)
+    return mine, boards.groups[: int(boards.num_groups[0]) + 1]
+
+
+def showdown_work(rules: GameRules, board: tuple[int, ...]) -> Work:
+    """Showdowns of all holes on a board of the last street, sixteen at a time."""
+    mine, groups = _holes(rules, board)
+    lanes, out = (aligned_zeros((mine.card1.size + 1) * LANES, np.float32) for _ in range(2))
+    lanes[:] = np.random.default_rng(1).random(len(lanes), np.float32)
     run = aligned_zeros(52 * LANES, np.float32)
+    return Work(lambda: many_showdowns(VECTORS // LANES, lanes, out, run, mine, groups), VECTORS)
+
+
+def _showdowns() -> list[Benchmark]:
+    rules, board = load_game("holdem.limit"), (3, 17, 28, 41, 50)
+    mine, groups = _holes(rules, board)
+    size, rng = mine.card1.size, np.random.default_rng(1)
     row, row_out, row_run = rng.random(size, np.float32), np.zeros(size, np.float32), np.zeros(52, np.float32)
     strength = np.repeat(np.arange(len(groups) - 1, dtype=np.uint16), np.diff(groups[:, 0]))
-    ours = Work(lambda: many_showdowns(VECTORS // LANES, lanes, out, run, mine, groups), VECTORS)
+    ours = showdown_work(rules, board)
     name = f"showdown of {size} holes, batches of 16"
     one = Work(lambda: many_single(100, row, row_out, row_run, mine, groups), 100)
     every = Work(lambda: every_pair(row, row_out, mine.card1, mine.card2, strength), 1)

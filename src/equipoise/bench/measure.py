@@ -44,11 +44,12 @@ def compare(
     for _ in range(rounds):
         for i, work in enumerate((ours, peer)):
             if work:
-                best[i] = max(best[i], _rate(work, seconds))
+                best[i] = max(best[i], rate(work, seconds))
     return Benchmark(name, unit, best[0], peer_name, best[1])
 
 
-def _rate(work: Work, seconds: float) -> float:
+def rate(work: Work, seconds: float) -> float:
+    """Work a second, of one turn."""
     calls = 0
     start = now = time.perf_counter()
     while calls == 0 or now - start < seconds:

@@ -73,12 +73,12 @@ class HybridCFRBR:
         street = min(trunk, rules.rounds - 1)
         self.source = BoardSource(rules, seed, cycle, street)
         self._gains = Gains(schedule)
-        self._dealer = SubgameDealer(buckets, lossless, trunk)
+        self.dealer = SubgameDealer(buckets, lossless, trunk)
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
-        self._engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
+        self.engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
         self._workers: SimpleQueue[Worker] = SimpleQueue()
         for _ in range(threads):
-            self._workers.put(self._engine.worker())
+            self._workers.put(self.engine.worker())
         self._kept: dict[tuple[int, ...], Prepared] = {}
 
     def run(self, iterations: int) -> None:
@@ -90,7 +90,7 @@ class HybridCFRBR:
             results = self._pool.map(self._walk, samples) if self.threads > 1 else map(self._walk, samples)
             for subgame, found in list(results):
                 for seat in range(PLAYERS):
-                    self._engine.add(
+                    self.engine.add(
                         subgame, seat, found[seat], self._gains, (self.regret, self.trunk_regret), self.average
                     )
                 self.nodes += PLAYERS * PLAYERS * len(self.tree) * len(subgame.cards.cards)
@@ -104,7 +104,7 @@ class HybridCFRBR:
         try:
             tables = self.regret, self.trunk_regret
             found = [
-                self._engine.walk(prepared, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
+                self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
             ]
             return prepared.subgame, found
         finally:
@@ -114,8 +114,8 @@ class HybridCFRBR:
         """A subgame, dealt or kept: few games have so few that all can be kept."""
         if board in self._kept:
             return self._kept[board]
-        subgame = self._dealer.deal(board, weight)
-        prepared = self._engine.prepare(subgame)
+        subgame = self.dealer.deal(board, weight)
+        prepared = self.engine.prepare(subgame)
         if self.source.cycle and subgame.bytes * self.source.size <= KEPT_BYTES:
             self._kept[board] = prepared
         return prepared

@@ -63,6 +63,7 @@ class Prepared:
     subgame: Subgame
     plans: tuple[Plan, Plan]  # [walker]
     plays: tuple[Play, Play]  # [seat of the abstracted player] without tables
+    bases: tuple[tuple[I64, I64], ...]  # [abstracted, unabstracted][player] where the rows of a street start
     lanes: U16  # [hole of a last board] which it is
     most: int  # rows of a street before the last
 
@@ -108,15 +109,15 @@ class SubgameEngine:
         last = subgame.cards.street_first[self.last]
         every = np.arange(int(subgame.cards.arrays.counts[last, 0]), dtype=np.uint16)
         most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
-        return Prepared(subgame, (first, second), plays, every, most)
+        return Prepared(subgame, (first, second), plays, self._bases(subgame), every, most)
 
     def walk(
         self, prepared: Prepared, seat: int, tables: tuple[F32, F32], worker: Worker, *, averaging: bool = True
     ) -> tuple[RowTables, RowTables]:
         """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
         subgame, opponent = prepared.subgame, 1 - seat
-        mine = self._open(subgame, 0, seat, tables[0], averaging)
-        theirs = self._open(subgame, 1, opponent, tables[1], averaging)
+        mine = self._open(prepared, 0, seat, tables[0], averaging)
+        theirs = self._open(prepared, 1, opponent, tables[1], averaging)
         shared = prepared.plays[seat]
         choice = self._room(subgame, shared.choice_first, opponent, worker)
         responding = shared._replace(
@@ -158,10 +159,9 @@ class SubgameEngine:
                 slots = self._slots(which)
                 close_lanes(rows[self.last], slots, mine.lanes, gain, floor, mean_gain, tables[which], average)
 
-    def _open(self, subgame: Subgame, which: int, player: int, table: F32, averaging: bool) -> RowTables:
+    def _open(self, prepared: Prepared, which: int, player: int, table: F32, averaging: bool) -> RowTables:
         """Tables for a subgame's rows."""
-        rows, layout = subgame.rows[which], self.layouts[which]
-        base = self._bases(subgame, which, player)
+        rows, layout, base = prepared.subgame.rows[which], self.layouts[which], prepared.bases[which][player]
         regret = np.zeros(base[-1], np.float32)
         for street in range(min(len(rows), self.last)):
             width, first = int(layout.width[street, player]), int(layout.first[street, player])
@@ -191,11 +191,11 @@ class SubgameEngine:
     def _play(self, subgame: Subgame, seat: int) -> Play:
         """What both walks of a seat have in common, without tables."""
         program, cards, rounds = self.program.arrays, subgame.cards.arrays, self.tree.rules.rounds
-        base = np.zeros((PLAYERS, rounds), np.int64)
+        base, bases = np.zeros((PLAYERS, rounds), np.int64), self._bases(subgame)
         counts = np.zeros((rounds, PLAYERS), np.int32)
         for player in range(PLAYERS):
             which = 0 if player == seat else 1
-            base[player, : self.last] = self._bases(subgame, which, player)[:-1]
+            base[player, : self.last] = bases[which][player][:-1]
             counts[: len(subgame.rows[which]), player] = [len(part) for part in subgame.rows[which]]
         acting = np.maximum(program.player, 0)
         present = PresentBuckets(
@@ -212,11 +212,15 @@ class SubgameEngine:
             self._choice_rows[0], Turn(0, False, False, False, False, ONE, ONE, ONE),
         )  # fmt: skip
 
-    def _bases(self, subgame: Subgame, which: int, player: int) -> I64:
-        """[street + 1] where the rows of the streets before the last start in tables of the subgame."""
-        rows, width = subgame.rows[which], self.layouts[which].width
-        sizes = [len(rows[s]) * int(width[s, player]) if s < len(rows) else 0 for s in range(self.last)]
-        return np.cumsum([0, *sizes])
+    def _bases(self, subgame: Subgame) -> tuple[tuple[I64, I64], ...]:
+        """[abstracted, unabstracted][player][street + 1] where rows start, in tables of the streets before the last."""
+        found = []
+        for layout, rows in zip(self.layouts, subgame.rows, strict=True):
+            counts = np.array([len(rows[s]) if s < len(rows) else 0 for s in range(self.last)], np.int64)
+            ends = np.cumsum(counts[:, np.newaxis] * layout.width[: self.last], axis=0)
+            starts = np.concatenate([np.zeros((1, PLAYERS), np.int64), ends]).T
+            found.append((starts[0], starts[1]))
+        return tuple(found)
 
     @cached_property
     def _column(self) -> I64:

@@ -57,9 +57,10 @@ class SubgameDealer:
             buckets_of_places(lossless),
         )
 
-    def deal(self, board: Sequence[int], weight: float) -> Subgame:
-        """The subgame of a sampled board."""
-        below = deal_boards(self.rules, board=tuple(board), also_keep=(self._when_dealt(board),))
+    def deal(self, board: Sequence[int], weight: float, *, first_deals: Sequence[int] | None = None) -> Subgame:
+        """The subgame of a sampled board; `first_deals` picks some of the classes of the next deal, to measure."""
+        keep = (self._when_dealt(board),)
+        below = deal_boards(self.rules, board=tuple(board), also_keep=keep, first_deals=first_deals)
         cards = with_streets_above(below)
         first, second = np.zeros((PLAYERS, len(cards.arrays.hole)), np.uint16)
         number = first, second
