@@ -199,7 +199,7 @@ def buckets_by(
     """
     if source.deals(rules.rounds - 1) != rules.deals(rules.rounds - 1) or source.deck != rules.deck:
         raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a game that goes on longer")
-    said = [street.model_dump_json(exclude_defaults=True) if street else "lossless" for street in streets]
+    said = [street.model_dump_json(exclude_unset=True) if street else "lossless" for street in streets]
     recipe = f"{' '.join(said)}, features of {source.board_cards}, seed {seed}"
     path = cache_root() / "abstractions" / f"{fingerprint(rules, recipe)}.buckets"
     with suppress(InputError):
