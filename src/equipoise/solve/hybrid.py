@@ -7,17 +7,18 @@ to converge. A trunk of all rounds is public chance sampling with one player una
 with a full best response. Both seats are solved, each against an opponent of its own, on the same samples.
 
 An iteration has several subgames (`boards`), which all see the same strategies, as do both players: what a player
-regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a subgame each, and
-what they gather is added in the order of the samples: results do not depend on how many threads there are.
+regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a seat of a subgame
+each, and what they gather is added in the order of the samples: results do not depend on how many threads there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from math import comb
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, W
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
-from equipoise.tree.subgames import Subgame, SubgameDealer
+from equipoise.tree.subgames import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 BOARDS = 4  # subgames an iteration
@@ -41,6 +42,8 @@ KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
 
 Found = tuple[RowTables, RowTables]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 class HybridCFRBR:
@@ -87,31 +90,32 @@ class HybridCFRBR:
             boards, weights = self.source.boards(self.visited, self.boards)
             samples = [(tuple(board), float(weight)) for board, weight in zip(boards.tolist(), weights, strict=True)]
             self._gains.advance(self.iteration + 1, [self.regret, self.trunk_regret], self.average)
-            results = self._pool.map(self._walk, samples) if self.threads > 1 else map(self._walk, samples)
-            for subgame, found in list(results):
-                for seat in range(PLAYERS):
-                    self.engine.add(
-                        subgame, seat, found[seat], self._gains, (self.regret, self.trunk_regret), self.average
-                    )
-                self.nodes += PLAYERS * PLAYERS * len(self.tree) * len(subgame.cards.cards)
+            subgames = self._each(self._subgame, samples)
+            tasks = [(prepared, seat) for prepared in subgames for seat in range(PLAYERS)]
+            for (prepared, seat), found in zip(tasks, self._each(self._walk, tasks), strict=True):
+                tables = self.regret, self.trunk_regret
+                self.engine.add(prepared.subgame, seat, found, self._gains, tables, self.average)
+                self.nodes += PLAYERS * len(self.tree) * len(prepared.subgame.cards.cards)
             self.visited += self.boards
             self.iteration += 1
 
-    def _walk(self, sample: tuple[tuple[int, ...], float]) -> tuple[Subgame, list[Found]]:
-        """A subgame, and what the walks of both seats gather there."""
-        prepared = self._subgame(*sample)
+    def _each(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+        """Do all tasks, in threads; results are in the order of the tasks."""
+        return list(self._pool.map(work, tasks) if self.threads > 1 else map(work, tasks))
+
+    def _walk(self, task: tuple[Prepared, int]) -> Found:
+        """What the walks of a seat gather in a subgame."""
+        prepared, seat = task
         worker = self._workers.get()
         try:
             tables = self.regret, self.trunk_regret
-            found = [
-                self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging) for seat in range(PLAYERS)
-            ]
-            return prepared.subgame, found
+            return self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging)
         finally:
             self._workers.put(worker)
 
-    def _subgame(self, board: tuple[int, ...], weight: float) -> Prepared:
+    def _subgame(self, sample: tuple[tuple[int, ...], float]) -> Prepared:
         """A subgame, dealt or kept: few games have so few that all can be kept."""
+        board, weight = sample
         if board in self._kept:
             return self._kept[board]
         subgame = self.dealer.deal(board, weight)

@@ -27,6 +27,7 @@ from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
 from equipoise.solve.engine import EMPTY, look, make_workspace
 from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
 from equipoise.solve.program import compile_tree
+from equipoise.solve.regret import LEAST
 from equipoise.solve.sampled_last_street import (
     ROOT,
     Batches,
@@ -43,7 +44,6 @@ from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree
 
 _ANY = np.float32(-np.inf)
-LEAST = np.float32(1e-37)
 
 
 class Scratch(NamedTuple):
@@ -214,7 +214,7 @@ def match_regrets(block: F32, stride: Int, present: U32, actions: Int, chance: F
         total = zero
         for action in range(actions):
             total += max(block[at + action], zero)
-        played = total > LEAST  # of less, the inverse has no number
+        played = total > LEAST
         scale = one / total if played else one / np.float32(actions)
         for action in range(actions):
             chance[action, k] = scale * max(block[at + action], zero) if played else scale

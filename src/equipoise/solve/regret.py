@@ -11,6 +11,8 @@ import numpy as np
 from equipoise._arrays import Float
 from equipoise._jit import F32, inlined
 
+LEAST = np.float32(1e-37)  # a sum that is played by: of less, the inverse may be no number
+
 
 @inlined
 def pass_reach(reach: F32, source: F32, below: F32) -> None:
@@ -55,7 +57,7 @@ def _pass_three(reach: F32, source: F32, below: F32) -> None:
     for h in range(reach.size):
         a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
         total = a + b + c
-        played = total > zero
+        played = total > LEAST
         scale = reach[h] / total if played else reach[h] * third
         below0[h] = scale * a if played else scale
         below1[h] = scale * b if played else scale
@@ -112,7 +114,7 @@ def _mean_three(source: F32, values: F32, out: F32) -> None:
     for h in range(out.size):
         a, b, c = max(source0[h], zero), max(source1[h], zero), max(source2[h], zero)
         total = a + b + c
-        played = total > zero
+        played = total > LEAST
         scale = one / total if played else third
         a, b, c = (a if played else one), (b if played else one), (c if played else one)
         out[h] = scale * (a * value0[h] + b * value1[h] + c * value2[h])
@@ -186,7 +188,7 @@ def update_three(values: F32, positive: Float, negative: Float, regret: F32, out
         a, b, c = regret0[h], regret1[h], regret2[h]
         x, y, z = max(a, zero), max(b, zero), max(c, zero)
         total = x + y + z
-        played = total > zero
+        played = total > LEAST
         scale = one / total if played else third
         x, y, z = (x if played else one), (y if played else one), (z if played else one)
         value = scale * (x * value0[h] + y * value1[h] + z * value2[h])

@@ -33,6 +33,7 @@ from equipoise.solve.ends import ALL, SUMS, Holes, MyEnds, Rows, called, folded,
 from equipoise.solve.last_street import CHOOSE, NOTHING, OPEN, Step, compile_shape, factors_of, shape_of, step_at
 from equipoise.solve.plan import Plan, Workspace, padded
 from equipoise.solve.program import BettingProgram
+from equipoise.solve.regret import LEAST
 
 ROOT = -1
 
@@ -255,7 +256,7 @@ def match_lanes(
             total = add(total, load(row, 0))
         store(inverse, 0, total)
         for lane in range(LANES):
-            played = inverse[lane] > zero
+            played = inverse[lane] > LEAST
             alike[lane] = zero if played else uniform
             inverse[lane] = one / inverse[lane] if played else zero
         for action in range(actions):

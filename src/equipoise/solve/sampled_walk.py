@@ -17,6 +17,7 @@ from equipoise._arrays import Float, Int
 from equipoise._jit import F32, I64, U8, U32, U64, inlined, kernel
 from equipoise.abstraction.buckets import BEFORE, BucketTables, bucket_of_street, public_cluster
 from equipoise.cards.evaluate import RankTables, rank_of_cards
+from equipoise.solve.regret import LEAST
 from equipoise.tree.public_tree import DECISION, FOLDED
 
 ABOUT, CHILD, LOW, HIGH, CHIPS, STRIDE, COLUMNS = 0, 1, 2, 3, 4, 5, 8  # columns of a record
@@ -136,7 +137,7 @@ def match_regrets(regret: F32, slot: Int, count: Int, chance: F32) -> None:
         positive = np.float32(max(regret[slot + action], zero))
         chance[action] = positive
         total += positive
-    played = total > zero
+    played = total > LEAST
     scale = one / total if played else one / np.float32(count)
     for action in range(count):
         chance[action] = chance[action] * scale if played else scale
