@@ -21,10 +21,11 @@ from equipoise.experiments import cfr_br_figure_6, cfr_br_figure_8, cfr_br_figur
 from equipoise.experiments.cfr_br_figure_6 import CFR_CURVE, contenders, curve_of, figure_6
 from equipoise.experiments.cfr_br_figure_8 import figure_8
 from equipoise.experiments.cfr_br_figure_11 import figure_11
-from equipoise.experiments.limit_curves import Scale, kept_points, looks, working_bytes
+from equipoise.experiments.limit_curves import Scale, kept_points, looks
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.flop_sample import FlopSample
-from equipoise.solve.cost import cost_of
+from equipoise.solve.cost import cost_of, working_bytes
+from equipoise.solve.recipe import with_solver
 from equipoise.solve.run_folder import RunFolder
 from equipoise.strategy.file import load_strategy
 from small_games import TWO_STREETS
@@ -223,15 +224,19 @@ def test_what_an_iteration_takes_is_said_before(small: Scale, monkeypatch: pytes
     ten = limit_curves.cfr_br(cfr_br_figure_6.FULL, 10, 2, {}).recipe
     one = limit_curves.cfr_br(cfr_br_figure_6.FULL, 10, 1, {}).recipe
     slots = cost_of(ten).slots
-    assert 0.9 * 8 * slots < working_bytes(ten, 1, 0) < 1.3 * 8 * slots  # nearly all slots are the river's
-    assert working_bytes(ten, 3, 0) == 3 * working_bytes(ten, 1, 0)
-    boards = working_bytes(one, 0, 5) / working_bytes(ten, 0, 5)
+    one_board = with_solver(ten, {"method": "cfr-br", "trunk": 2, "boards": 1})
+    assert 0.9 * 8 * slots < working_bytes(one_board, 0) < 1.3 * 8 * slots  # nearly all slots are the river's
+    assert working_bytes(ten, 0) == cfr_br_figure_6.FULL.boards * working_bytes(one_board, 0)
+    boards = (working_bytes(one, 5) - working_bytes(one, 0)) / (working_bytes(ten, 5) - working_bytes(ten, 0))
     assert boards == pytest.approx(49, abs=1e-6)
+    assert cost_of(ten, threads=9).memory_bytes - cost_of(ten).memory_bytes == 8 * (
+        working_bytes(ten, 1) - working_bytes(ten, 0)
+    )
     told: list[str] = []
     both = replace(small, trunks=(2, 1))
     _, long, short = contenders(both, quiet)
-    enough = working_bytes(long.recipe, 4, 1)
-    assert enough < working_bytes(short.recipe, 4, 1)  # a trunk of all rounds has nothing below it
+    enough = working_bytes(long.recipe, 1)
+    assert enough < working_bytes(short.recipe, 1)  # a trunk of all rounds has nothing below it
     monkeypatch.setattr(limit_curves, "available_memory", lambda: enough)
     assert [contender.name for contender in contenders(both, told.append)] == ["cfr-2-buckets", long.name]
     assert told[-1].startswith(f"left out: {short.name}")

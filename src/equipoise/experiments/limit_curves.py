@@ -20,13 +20,11 @@ from typing import Any
 from equipoise._cache import write_whole
 from equipoise._errors import InputError
 from equipoise.abstraction.bet_menu import street_names
-from equipoise.abstraction.build import planned_buckets
 from equipoise.agents.blueprint import blueprint
 from equipoise.games.gamedef import load_game
-from equipoise.games.rules import PLAYERS
 from equipoise.measure.best_response import exploitability
 from equipoise.measure.flop_sample import FlopSample
-from equipoise.solve.cost import cost_of
+from equipoise.solve.cost import cost_of, working_bytes
 from equipoise.solve.engine import all_cores
 from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe, read_recipe
@@ -35,8 +33,6 @@ from equipoise.solve.run_folder import RunFolder
 from equipoise.solve.run_strategy import run_strategy
 from equipoise.solve.solver import AVERAGE, StrategyName
 from equipoise.strategy.file import load_strategy, save_stored
-from equipoise.tree.public_tree import DECISION, build_tree
-from equipoise.tree.trunk import subgame_boards
 
 FEATURE = "ehs2"  # of the percentiles
 STEP = 2  # times the seconds of training, from one point to the next
@@ -245,29 +241,13 @@ def check_memory(contender: Contender, scale: Scale, tell: Tell) -> None:
     if not contender.recipe.solver.trunk:
         return
     threads = min(scale.threads or all_cores(), scale.boards)
-    needed, free = working_bytes(contender.recipe, scale.boards, threads), available_memory()
+    needed, free = working_bytes(contender.recipe, threads), available_memory()
     tell(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
     if needed > free:
         raise InputError(
             f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
             remedy="use fewer boards, threads or buckets, or a longer trunk",
         )
-
-
-def working_bytes(recipe: Recipe, boards: int, threads: int) -> int:
-    """At most what an iteration of the hybrid agent holds: for each subgame, the last street's rows of both seats (a
-
-    regret, an increment, and a reach for each decision); for each thread, a bit for every action of a best response.
-    """
-    rules, trunk = recipe.rules, recipe.solver.trunk or 0
-    tree = build_tree(rules, recipe.menu)
-    river = (tree.kind == DECISION) & (tree.street == rules.rounds - 1)
-    actions = [int(tree.num_children[river & (tree.player == player)].sum()) for player in range(PLAYERS)]
-    holes, below = rules.deck.holes(rules.hole_cards), subgame_boards(rules, trunk)
-    rows = min(planned_buckets(rules, recipe.cards)[-1], holes * below)
-    tables = rows * 4 * (2 * sum(actions) + int(river.sum()))
-    choices = below * max(actions) * holes // 8 if trunk < rules.rounds else 0
-    return boards * tables + threads * choices
 
 
 def draw_exploitability(axes: Any, rows: list[dict[str, Any]], title: str, published: str) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 from equipoise._errors import InputError
 from equipoise.abstraction.build import planned_buckets, planned_bytes
+from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import check_boards, holes_by_street
+from equipoise.solve.hybrid import BOARDS
 from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe
 from equipoise.tree.infosets import SlotLayout, lossless_hands
 from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
-from equipoise.tree.trunk import check_trunk, trunk_slots
+from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
@@ -23,7 +25,10 @@ BYTES_A_NODE = 64  # the tree, its offsets, a solver's records of it
 
 @dataclass(frozen=True)
 class Cost:
-    """What a recipe takes. Memory is without a solver's own workspace, disk with a checkpoint being written."""
+    """What a recipe takes. Memory is with a hybrid agent's workspace, but no other solver's; disk with a checkpoint
+
+    being written.
+    """
 
     nodes: int
     buckets: tuple[int, ...]
@@ -63,7 +68,7 @@ def _held(out: Path) -> int:
     return sum(path.stat().st_size for path in out.glob("**/*") if path.is_file())
 
 
-def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
+def cost_of(recipe: Recipe, tree: PublicTree | None = None, threads: int = 1) -> Cost:
     """The cost of a recipe; grows its betting tree, unless it is given."""
     tree = build_tree(recipe.rules, recipe.menu) if tree is None else tree
     buckets = planned_buckets(recipe.rules, recipe.cards)
@@ -73,7 +78,7 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
     currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
     at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
-    maps = planned_bytes(recipe.rules, recipe.cards)
+    maps = planned_bytes(recipe.rules, recipe.cards) + working_bytes(recipe, threads, tree)
     return Cost(
         nodes=len(tree),
         buckets=buckets,
@@ -83,6 +88,23 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None) -> Cost:
         memory_bytes=tables + opponents + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
         disk_bytes=(recipe.checkpoint.keep + 1) * (tables + opponents) + (STRATEGIES + currents) * layout.slots,
     )
+
+
+def working_bytes(recipe: Recipe, threads: int, tree: PublicTree | None = None) -> int:
+    """At most what an iteration of the hybrid agent holds: for each subgame, the last street's rows of both seats (a
+
+    strategy, a value, and a reach for each decision); for each thread, a bit for every action of a best response.
+    """
+    if not (trunk := recipe.solver.trunk):
+        return 0
+    rules, tree = recipe.rules, build_tree(recipe.rules, recipe.menu) if tree is None else tree
+    river = (tree.kind == DECISION) & (tree.street == rules.rounds - 1)
+    actions = [int(tree.num_children[river & (tree.player == player)].sum()) for player in range(PLAYERS)]
+    holes, below = rules.deck.holes(rules.hole_cards), subgame_boards(rules, trunk)
+    rows = min(planned_buckets(rules, recipe.cards)[-1], holes * below)
+    tables = rows * REGRET * (2 * sum(actions) + int(river.sum()))
+    choices = below * max(actions) * holes // 8 if trunk < rules.rounds else 0
+    return (recipe.solver.boards or BOARDS) * tables + threads * choices
 
 
 def _opponents(recipe: Recipe, tree: PublicTree) -> int:

@@ -96,7 +96,7 @@ def train(
     if not resume:
         folder.check_new()
     plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
-    cost = cost_of(recipe, plan.tree)
+    cost = cost_of(recipe, plan.tree, threads or recipe.solver.threads or all_cores())
     cost.check(folder.path)
     with folder.locked():
         if resume:
