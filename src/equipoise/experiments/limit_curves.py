@@ -22,6 +22,7 @@ from equipoise._errors import InputError
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.agents.blueprint import blueprint
 from equipoise.games.gamedef import load_game
+from equipoise.games.rules import PLAYERS
 from equipoise.measure.best_response import exploitability
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.solve.cost import cost_of, working_bytes
@@ -50,7 +51,7 @@ class Scale:
     points: int = 5  # of each run, from its minutes / 2^(points - 1)
     flops: int | None = 20  # to sample; None: all of them, an exact measurement
     threads: int = 0  # 0: all cores
-    boards: int = 4  # subgames in an iteration of CFR-BR: threads take one each
+    boards: int = 1  # subgames in an iteration of CFR-BR: threads take a seat of one each
     trunks: tuple[int, ...] = (2,)
     cfr_points: int = 0  # of a run of CFR, which takes as many minutes; 0: as many
     hands: int = 4_000_000  # of a match
@@ -240,7 +241,7 @@ def check_memory(contender: Contender, scale: Scale, tell: Tell) -> None:
     """Say what an iteration of a run with a trunk takes beside its tables; refuse it if it cannot fit."""
     if not contender.recipe.solver.trunk:
         return
-    threads = min(scale.threads or all_cores(), scale.boards)
+    threads = min(scale.threads or all_cores(), PLAYERS * scale.boards)
     needed, free = working_bytes(contender.recipe, threads), available_memory()
     tell(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
     if needed > free:

@@ -6,7 +6,7 @@ a best response that is worked out for the sampled subgame and thrown away. Only
 to converge. A trunk of all rounds is public chance sampling with one player unabstracted; without a trunk it is CFR-BR
 with a full best response. Both seats are solved, each against an opponent of its own, on the same samples.
 
-An iteration has several subgames (`boards`), which all see the same strategies, as do both players: what a player
+An iteration has one or more subgames (`boards`), which all see the same strategies, as do both players: what a player
 regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a seat of a subgame
 each, and what they gather is added in the order of the samples: results do not depend on how many threads there are.
 """
@@ -37,7 +37,7 @@ from equipoise.tree.public_tree import PublicTree
 from equipoise.tree.subgames import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
-BOARDS = 4  # subgames an iteration
+BOARDS = 1  # subgames an iteration: fewer learn faster; both seats of one keep two threads busy
 KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
 
