@@ -119,12 +119,14 @@ def test_it_finds_the_least_loss_of_an_abstraction(trunk: int) -> None:
     assert 0.0192 - 1e-4 < second < 0.0192 + 0.035  # 52.4 thousandths of the small bet beyond the value
 
 
-@pytest.mark.parametrize(("name", "trunk"), [("leduc", 1), ("no-limit", 2)])
-def test_threads_and_interruptions_do_not_matter(name: str, trunk: int) -> None:
+@pytest.mark.parametrize(("name", "trunk", "boards"), [("leduc", 1, 3), ("limit", 1, 1), ("no-limit", 2, 3)])
+def test_threads_and_interruptions_do_not_matter(name: str, trunk: int, boards: int) -> None:
+    """With more threads than seats of subgames, they share the last street."""
     rules = GAMES[name]
     for schedule in ("cfr+", "linear", "practical"):
         once, threads, first, rest = (
-            solver_of(rules, trunk, boards=3, threads=1 + (i == 1), schedule=schedule, seed=5) for i in range(4)
+            solver_of(rules, trunk, boards=boards, threads=1 if i != 1 else 3, schedule=schedule, seed=5)
+            for i in range(4)
         )
         once.run(8)
         threads.run(8)

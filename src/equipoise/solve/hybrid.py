@@ -8,13 +8,14 @@ with a full best response. Both seats are solved, each against an opponent of it
 
 An iteration has one or more subgames (`boards`), which all see the same strategies, as do both players: what a player
 regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a seat of a subgame
-each, and what they gather is added in the order of the samples: results do not depend on how many threads there are.
+each, and share the last street where there are more; what they gather is added in the order of the samples: results do
+not depend on how many there are. The next subgames are dealt meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from math import comb
 from queue import SimpleQueue
@@ -30,7 +31,7 @@ from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.cfr_br import keeps_average, profile_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
-from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, Worker
+from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, Team, Worker
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
@@ -80,18 +81,16 @@ class HybridCFRBR:
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
         self.engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
         self._workers: SimpleQueue[Worker] = SimpleQueue()
-        for _ in range(threads):
+        for _ in range(self._leaders):
             self._workers.put(self.engine.worker())
+        self._ahead: tuple[int, list[Future[Prepared]]] = (-1, [])  # dealt for boards from this number on
         self._kept: dict[tuple[int, ...], Prepared] = {}
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
         for _ in range(iterations):
-            boards, weights = self.source.boards(self.visited, self.boards)
-            samples = [(tuple(board), float(weight)) for board, weight in zip(boards.tolist(), weights, strict=True)]
             self._gains.advance(self.iteration + 1, [self.regret, self.trunk_regret], self.average)
-            subgames = self._each(self._subgame, samples)
-            tasks = [(prepared, seat) for prepared in subgames for seat in range(PLAYERS)]
+            tasks = [(prepared, seat) for prepared in self._subgames() for seat in range(PLAYERS)]
             for (prepared, seat), found in zip(tasks, self._each(self._walk, tasks), strict=True):
                 tables = self.regret, self.trunk_regret
                 self.engine.add(prepared.subgame, seat, found, self._gains, tables, self.average)
@@ -99,9 +98,31 @@ class HybridCFRBR:
             self.visited += self.boards
             self.iteration += 1
 
+    @property
+    def _leaders(self) -> int:
+        """Threads that take a seat of a subgame each; if there are more, those share the last street."""
+        return min(self.threads, PLAYERS * self.boards)
+
     def _each(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
         """Do all tasks, in threads; results are in the order of the tasks."""
         return list(self._pool.map(work, tasks) if self.threads > 1 else map(work, tasks))
+
+    def _samples(self, first: int) -> list[tuple[tuple[int, ...], float]]:
+        """The boards of an iteration, and what each counts."""
+        boards, weights = self.source.boards(first, self.boards)
+        return [(tuple(board), float(weight)) for board, weight in zip(boards.tolist(), weights, strict=True)]
+
+    def _subgames(self) -> list[Prepared]:
+        """The subgames of this iteration; with threads, those of the next are begun."""
+        if self.threads == 1:
+            return self._each(self._subgame, self._samples(self.visited))
+        first, ahead = self._ahead
+        if first != self.visited:
+            ahead = [self._dealing.submit(self._subgame, sample) for sample in self._samples(self.visited)]
+        found = [future.result() for future in ahead]
+        first = self.visited + self.boards
+        self._ahead = first, [self._dealing.submit(self._subgame, sample) for sample in self._samples(first)]
+        return found
 
     def _walk(self, task: tuple[Prepared, int]) -> Found:
         """What the walks of a seat gather in a subgame."""
@@ -109,7 +130,7 @@ class HybridCFRBR:
         worker = self._workers.get()
         try:
             tables = self.regret, self.trunk_regret
-            return self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging)
+            return self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging, team=self._team)
         finally:
             self._workers.put(worker)
 
@@ -126,7 +147,17 @@ class HybridCFRBR:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads)
+        return ThreadPoolExecutor(self._leaders)
+
+    @cached_property
+    def _dealing(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+    @cached_property
+    def _team(self) -> Team | None:
+        if self.threads <= self._leaders:
+            return None
+        return self.engine.team(ThreadPoolExecutor(self.threads), self.threads)
 
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""

@@ -8,8 +8,10 @@ have gathered is added to the run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ from equipoise.solve.subgame_lanes import (
     close_lanes,
     open_lanes,
 )
-from equipoise.solve.subgame_walk import Lanes, add_rows, walk_subgame
+from equipoise.solve.subgame_walk import Lanes, add_rows, walk_batches, walk_subgame, walk_to_last
 from equipoise.tree.bucketed_cards import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
 from equipoise.tree.public_cards import PublicCards
@@ -76,8 +78,29 @@ class Worker:
     spaces: tuple[LaneSpace, LaneSpace]  # [walker]
     above: Above
     scratch: dict[int, Scratch] = field(default_factory=dict)
+    at: I64 = field(default_factory=lambda: np.full(1, -1, np.int64))  # where a walk stands
     choice: Any = field(default_factory=lambda: np.zeros(0, np.uint8))
     lanes: Any = field(default_factory=lambda: np.zeros(0, np.uint16))
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """Threads that share the last street of a walk, each with rows of its own."""
+
+    pool: ThreadPoolExecutor
+    spaces: SimpleQueue[tuple[LaneSpace, LaneSpace]]
+
+    def walk(self, board: int, plan: Plan, play: Play, lanes: Lanes) -> None:
+        """Walk the last boards below a board."""
+
+        def some(batch: int) -> None:
+            spaces = self.spaces.get()
+            try:
+                walk_batches(batch, batch + 1, board, plan, play, lanes._replace(space=spaces[plan.step.walker]))
+            finally:
+                self.spaces.put(spaces)
+
+        list(self.pool.map(some, range(len(lanes.batches.lanes))))
 
 
 class SubgameEngine:
@@ -94,13 +117,24 @@ class SubgameEngine:
         self.batches = tuple(compile_batches(self.program, walker, self.offset[0]) for walker in range(PLAYERS))
         self.nodes = _Nodes(self.program, self.batches[0])
 
+    def spaces(self) -> tuple[LaneSpace, LaneSpace]:
+        """Memory of a thread for the last street, by walker."""
+        first, second = (make_lane_space(batches, self.holes, 1) for batches in self.batches)
+        return first, second
+
+    def team(self, pool: ThreadPoolExecutor, threads: int) -> Team:
+        """Threads to share walks."""
+        team = Team(pool, SimpleQueue())
+        for _ in range(threads):
+            team.spaces.put(self.spaces())
+        return team
+
     def worker(self) -> Worker:
         """Memory for a thread."""
         rounds, holes = self.tree.rules.rounds, self.holes
-        first, second = (make_lane_space(batches, holes, 1) for batches in self.batches)
         size = len(self.batches[0].lanes) * padded(holes) * LANES
         above = Above(aligned_zeros(size, np.float32), aligned_zeros(size, np.float32))
-        return Worker(make_workspace(self.program, [*[holes] * (rounds - 1), 0]), (first, second), above)
+        return Worker(make_workspace(self.program, [*[holes] * (rounds - 1), 0]), self.spaces(), above)
 
     def prepare(self, subgame: Subgame) -> Prepared:
         """Make what does not change with the tables."""
@@ -112,7 +146,14 @@ class SubgameEngine:
         return Prepared(subgame, (first, second), plays, self._bases(subgame), every, most)
 
     def walk(
-        self, prepared: Prepared, seat: int, tables: tuple[F32, F32], worker: Worker, *, averaging: bool = True
+        self,
+        prepared: Prepared,
+        seat: int,
+        tables: tuple[F32, F32],
+        worker: Worker,
+        *,
+        averaging: bool = True,
+        team: Team | None = None,
     ) -> tuple[RowTables, RowTables]:
         """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
         subgame, opponent = prepared.subgame, 1 - seat
@@ -132,7 +173,7 @@ class SubgameEngine:
         for walker, play, first, second in ((opponent, responding, theirs, mine), (seat, answering, mine, theirs)):
             space = worker.spaces[walker]
             lanes = Lanes(self.batches[walker], first.lanes, second.lanes, choices, worker.above, space)
-            walk_subgame(prepared.plans[walker], play, lanes, scratch, worker.workspace)
+            _walk(prepared.plans[walker], play, lanes, scratch, worker, team)
         return mine, theirs
 
     def add(
@@ -297,6 +338,15 @@ class SubgameEngine:
         if (kinds == SHOWDOWN).any():
             return find_runouts(self.tree, subgame.with_sampled_cards)
         return Runouts(np.zeros((0, PLAYERS), np.int64), np.zeros(0, np.int16), np.zeros(0))
+
+
+def _walk(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, worker: Worker, team: Team | None) -> None:
+    """One walk, by one thread or by a team."""
+    if team is None:
+        walk_subgame(plan, play, lanes, scratch, worker.workspace, worker.at)
+        return
+    while (board := walk_to_last(plan, play, lanes, scratch, worker.workspace, worker.at)) >= 0:
+        team.walk(board, plan, play, lanes)
 
 
 class _Nodes:

@@ -87,6 +87,8 @@ def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space:
 
 @inner
 def walk_last(
+    first_batch: Int,
+    stop: Int,
     board: Int,
     plan: Plan,
     batches: Batches,
@@ -98,10 +100,13 @@ def walk_last(
     above: Above,
     space: LaneSpace,
 ) -> None:
-    """All last boards below a board, down and up. IN: uint16[place] the row of a hole, float64[board] probabilities."""
+    """All last boards below a board, down and up, for some batches. They have no part of a table in common.
+
+    IN: uint16[place] the row of a hole, float64[board] probabilities.
+    """
     boards, walker, rows = plan.boards, plan.step.walker, space.rows
     length = padded(np.int64(boards.counts[board, 0]))
-    for batch in range(batches.lanes.size):  # its rows of the board before stay in the cache
+    for batch in range(first_batch, stop):  # its rows of the board before stay in the cache
         reach_above, value_above = row_at(above.reach, batch, length), row_at(above.value, batch, length)
         for below in range(boards.first_child[board], boards.first_child[board] + boards.num_children[board]):
             first, size = boards.first[below, walker], np.int64(boards.counts[below, walker])

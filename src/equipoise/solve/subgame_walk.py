@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._arrays import Float, Int
-from equipoise._jit import F32, U32, kernel
+from equipoise._jit import F32, I64, U32, kernel
 from equipoise.solve.bucketed_walk import Play, go_down, leave_board
 from equipoise.solve.plan import Plan, Workspace
 from equipoise.solve.public_chance import Scratch
@@ -33,12 +33,15 @@ class Lanes(NamedTuple):
 
 
 @kernel
-def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: Workspace) -> None:
-    """One walk of all boards of a subgame, in one thread."""
+def walk_to_last(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: Workspace, at: I64) -> int:
+    """Go on with a walk until the last boards below a board are to be walked; returns that board, or -1 at the end.
+
+    IN OUT: int64[1] the street where it stands, its last boards walked; -1 before and after a walk.
+    """
     bottom = plan.program.street_groups.size - 3  # the street before the last
-    root = begin_at(0, plan, work)
-    street, entering = root, True
-    while street >= root:
+    entering = at[0] < 0
+    street = begin_at(0, plan, work) if entering else at[0]
+    while street >= 0:
         board = np.int64(work.board[street])
         if entering:
             group = plan.program.street_groups[street]
@@ -47,16 +50,34 @@ def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: W
             evaluate_terminals(group, board, street, False, plan, work)
             if street == bottom:
                 pack_reach(board, plan, lanes.batches, lanes.above, lanes.space, work)
-                walk_last(
-                    board, plan, lanes.batches, play.present.number, play.board_weight, lanes.mine, lanes.theirs,
-                    lanes.choices, lanes.above, lanes.space,
-                )  # fmt: skip
+                at[0] = street
+                return int(board)
+            clear_deals(board, street, plan, work)
+        else:
+            if street == bottom:
                 unpack_values(board, plan, lanes.batches, lanes.above, lanes.space, work)
-            else:
-                clear_deals(board, street, plan, work)
-        if not entering or street == bottom:
             leave_board(board, street, plan, play, scratch, work, work)
-        street, entering = onward(street, root, bottom, entering, plan, work)
+        street, entering = onward(street, 0, bottom, entering, plan, work)
+    at[0] = -1
+    return -1
+
+
+@kernel
+def walk_batches(first: Int, stop: Int, board: Int, plan: Plan, play: Play, lanes: Lanes) -> None:
+    """Some batches of the last street below a board; threads may take some each."""
+    walk_last(
+        first, stop, board, plan, lanes.batches, play.present.number, play.board_weight, lanes.mine, lanes.theirs,
+        lanes.choices, lanes.above, lanes.space,
+    )  # fmt: skip
+
+
+@kernel
+def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: Workspace, at: I64) -> None:
+    """One walk of all boards of a subgame, in one thread."""
+    board = walk_to_last(plan, play, lanes, scratch, work, at)
+    while board >= 0:
+        walk_batches(0, lanes.batches.lanes.size, board, plan, play, lanes)
+        board = walk_to_last(plan, play, lanes, scratch, work, at)
 
 
 @kernel
