@@ -38,7 +38,7 @@ from equipoise.tree.public_tree import PublicTree
 from equipoise.tree.subgames import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
-BOARDS = 1  # subgames an iteration: fewer learn faster; both seats of one keep two threads busy
+BOARDS = 1  # subgames an iteration: fewer learn faster
 KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
 
