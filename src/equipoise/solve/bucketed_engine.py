@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise._arrays import aligned_zeros
 from equipoise._errors import InputError
-from equipoise._jit import F64, I64
+from equipoise._jit import I64
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.bucketed_walk import Play, Turn, add_up, walk, walk_boards, walk_down, walk_up
@@ -126,7 +126,7 @@ class BucketedEngine:
         nothing = np.zeros(0, np.uint8)
         plays = [
             Play(
-                self._offset, self._stride, self.present, self._board_weight, mine, theirs, mine_sum, their_sum,
+                self._offset, self._stride, self.present, self.engine.cards.chances, mine, theirs, mine_sum, their_sum,
                 nothing if choice is None else choice, first, row, in_walk,
             )
             for mine_sum, their_sum in zip(*sums, strict=True)
@@ -199,14 +199,6 @@ class BucketedEngine:
         """[program place] what the player who acts there has."""
         program = self.engine.program.arrays
         return np.where(program.player == 1, by_player[1][program.node], by_player[0][program.node])
-
-    @cached_property
-    def _board_weight(self) -> F64:
-        arrays = self.engine.cards.arrays
-        found = arrays.weight.copy()
-        for board in range(1, len(found)):  # parents come before children
-            found[board] *= found[arrays.parent[board]]
-        return found
 
     @cached_property
     def _scratch(self) -> list[Scratch]:

@@ -74,7 +74,7 @@ class PublicChance:
         threads: int = 1,
     ) -> None:
         _check(tree, buckets, boards)
-        self.tree, self.buckets, self.boards, self.variant = tree, buckets, boards, schedule
+        self.tree, self.buckets, self.boards = tree, buckets, boards
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret = np.zeros(self.layout.slots, np.float32)
         self.average = np.zeros(self.layout.slots, np.float32)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import aligned_zeros
-from equipoise._jit import F32, F64, I32, I64, U16, U32
+from equipoise._jit import F32, I32, I64, U16, U32
 from equipoise._simd import LANES
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_walk import Play, Turn
@@ -39,7 +39,6 @@ from equipoise.solve.subgame_lanes import (
 from equipoise.solve.subgame_walk import Lanes, add_rows, walk_batches, walk_subgame, walk_to_last
 from equipoise.tree.bucketed_cards import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
-from equipoise.tree.public_cards import PublicCards
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
 from equipoise.tree.subgames import Subgame
 
@@ -138,12 +137,13 @@ class SubgameEngine:
 
     def prepare(self, subgame: Subgame) -> Prepared:
         """Make what does not change with the tables."""
-        first, second = (self._plan(subgame, walker) for walker in range(PLAYERS))
-        plays = self._play(subgame, 0), self._play(subgame, 1)
+        bases, plan = self._bases(subgame), self._plan(subgame)
+        plans = plan, plan._replace(step=look(1, EVALUATE), root_value=np.zeros_like(plan.root_value))
+        plays = self._play(subgame, bases, 0), self._play(subgame, bases, 1)
         last = subgame.cards.street_first[self.last]
         every = np.arange(int(subgame.cards.arrays.counts[last, 0]), dtype=np.uint16)
         most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
-        return Prepared(subgame, (first, second), plays, self._bases(subgame), every, most)
+        return Prepared(subgame, plans, plays, bases, every, most)
 
     def walk(
         self,
@@ -229,10 +229,10 @@ class SubgameEngine:
         nodes = self.nodes
         return Slots(self.batches[0].place, nodes.lanes, self.offset[which], self.stride, nodes.width)
 
-    def _play(self, subgame: Subgame, seat: int) -> Play:
+    def _play(self, subgame: Subgame, bases: tuple[tuple[I64, I64], ...], seat: int) -> Play:
         """What both walks of a seat have in common, without tables."""
         program, cards, rounds = self.program.arrays, subgame.cards.arrays, self.tree.rules.rounds
-        base, bases = np.zeros((PLAYERS, rounds), np.int64), self._bases(subgame)
+        base = np.zeros((PLAYERS, rounds), np.int64)
         counts = np.zeros((rounds, PLAYERS), np.int32)
         for player in range(PLAYERS):
             which = 0 if player == seat else 1
@@ -248,7 +248,7 @@ class SubgameEngine:
         rows = self._choice_rows[1][cards.street]
         rows[:, seat] = 0
         return Play(
-            base[acting, self.street] + self._column, self.stride, present, board_weights(subgame.cards),
+            base[acting, self.street] + self._column, self.stride, present, subgame.cards.chances,
             EMPTY, EMPTY, EMPTY, EMPTY, np.zeros(0, np.uint8), board_blocks(rows, cards.counts)[0],
             self._choice_rows[0], Turn(0, False, False, False, False, ONE, ONE, ONE),
         )  # fmt: skip
@@ -316,7 +316,8 @@ class SubgameEngine:
             worker.scratch = {prepared.most: Scratch(*(aligned_zeros(size, np.float32) for size in sizes))}
         return worker.scratch[prepared.most]
 
-    def _plan(self, subgame: Subgame, walker: int) -> Plan:
+    def _plan(self, subgame: Subgame) -> Plan:
+        """What a walk of player 0 reads."""
         nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
         cards = subgame.cards
         holes = int(cards.arrays.counts[0, 0])
@@ -325,7 +326,7 @@ class SubgameEngine:
             boards=cards.arrays,
             runouts=self._runouts(subgame),
             tables=Tables(nowhere, EMPTY, EMPTY, EMPTY, nowhere, EMPTY.reshape(0, 2), nothing, np.zeros((PLAYERS, 0))),
-            step=look(walker, EVALUATE),
+            step=look(0, EVALUATE),
             weights=cards.arrays.weight,
             two_cards=self.tree.rules.hole_cards == 2,
             root_reach=np.full(holes, subgame.weight, np.float32),
@@ -374,13 +375,3 @@ class _Nodes:
         if arrays.kind[place] != DECISION:
             return 0
         return int(arrays.kind[arrays.first_child[place]] == FOLDED)
-
-
-def board_weights(cards: PublicCards) -> F64:
-    """[board] the probability of all deals from the root, given two holes, times the class's size."""
-    arrays = cards.arrays
-    found = arrays.weight.copy()
-    for street in range(cards.root_street + 1, len(cards.street_first) - 1):
-        part = slice(cards.street_first[street], cards.street_first[street + 1])
-        found[part] *= found[arrays.parent[part]]
-    return found

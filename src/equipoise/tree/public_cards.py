@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 from typing import Any, NamedTuple
 
@@ -71,6 +72,15 @@ class PublicCards:
     def root_weights(self) -> tuple[F64, F64]:
         """The weights of the holes of the root's lists."""
         return self.gather(0, 0, self.weights[0]), self.gather(0, 1, self.weights[1])
+
+    @cached_property
+    def chances(self) -> F64:
+        """[board] the probability of all deals from the root, given two holes, times the class's size."""
+        found = self.arrays.weight.copy()
+        for street in range(self.root_street + 1, len(self.street_first) - 1):
+            part = np.s_[self.street_first[street] : self.street_first[street + 1]]
+            found[part] *= found[self.arrays.parent[part]]
+        return found
 
     def slice(self, board: int, player: int) -> slice:
         """Where a player's holes of a board stand in the flat arrays."""
