@@ -119,13 +119,16 @@ def test_it_finds_the_least_loss_of_an_abstraction(trunk: int) -> None:
     assert 0.0192 - 1e-4 < second < 0.0192 + 0.035  # 52.4 thousandths of the small bet beyond the value
 
 
-@pytest.mark.parametrize(("name", "trunk", "boards"), [("leduc", 1, 3), ("limit", 1, 1), ("no-limit", 2, 3)])
-def test_threads_and_interruptions_do_not_matter(name: str, trunk: int, boards: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "trunk", "boards", "grow"),
+    [("leduc", 1, 3, 0), ("limit", 1, 1, 0), ("no-limit", 2, 3, 0), ("no-limit", 2, 2, 4)],
+)
+def test_threads_and_interruptions_do_not_matter(name: str, trunk: int, boards: int, grow: int) -> None:
     """With more threads than seats of subgames, they share the last street."""
     rules = GAMES[name]
     for schedule in ("cfr+", "linear", "practical"):
         once, threads, first, rest = (
-            solver_of(rules, trunk, boards=boards, threads=1 if i != 1 else 3, schedule=schedule, seed=5)
+            solver_of(rules, trunk, boards=boards, grow=grow, threads=1 if i != 1 else 3, schedule=schedule, seed=5)
             for i in range(4)
         )
         once.run(8)
@@ -151,6 +154,9 @@ def test_bad_input() -> None:
         HybridCFRBR(tree_of(kuhn), BucketMap.lossless(kuhn), trunk=1)
     with pytest.raises(InputError, match="0 subgames"):
         solver_of(LEDUC, 1, boards=0)
+    for trunk, grow in ((1, -1), (0, 8)):
+        with pytest.raises(InputError, match="boards that grow"):
+            solver_of(LEDUC, trunk, grow=grow)
     with pytest.raises(InputError, match="other cards"):
         HybridCFRBR(tree_of(LEDUC), forgetful(LIMIT), trunk=1)
     with pytest.raises(InputError, match="does not sample"):
@@ -158,6 +164,8 @@ def test_bad_input() -> None:
     first, other = solver_of(LEDUC, 1, seed=1), solver_of(LEDUC, 1, seed=2)
     with pytest.raises(InputError, match="samples otherwise"):
         other.restore(1, 1, first.state())
+    with pytest.raises(InputError, match="samples otherwise"):
+        solver_of(LEDUC, 1, seed=1, grow=8).restore(1, 1, first.state())
     with pytest.raises(InputError, match="another trunk"):
         solver_of(LEDUC, 2, seed=1).restore(1, 1, first.state())
 
@@ -168,6 +176,9 @@ def test_bad_input() -> None:
         ({"method": "pcs", "trunk": 1}, "trunk is not for method pcs"),
         ({"method": "cfr-br", "boards": 4}, "boards is not for method cfr-br without a trunk"),
         ({"method": "cfr-br", "trunk": 1, "stage": 4}, "stage is not for method cfr-br with a trunk"),
+        ({"method": "cfr-br", "grow": 4}, "grow is not for method cfr-br without a trunk"),
+        ({"method": "cfr-br", "trunk": 1, "grow": 4, "cycle": True}, "in a cycle or grow"),
+        ({"method": "pcs", "grow": 4}, "grow is not for method pcs"),
         ({"method": "cfr-br", "trunk": 0}, "greater than or equal to 1"),
     ],
 )

@@ -56,7 +56,8 @@ def _sampled(name: str, tree: PublicTree, trunk: int, showdowns: Work, subgames:
     solvers = [_solver(tree, trunk, subgames, threads) for threads in (1, 2)]
     best, bound, walked = np.zeros(len(solvers)), 0.0, []
     for solver in solvers:  # compiled; and where a cycle is short, its subgames are then kept
-        solver.run(solver.source.size // subgames if solver.source.size < MANY else 1)
+        again = solver.source.comes_again
+        solver.run(int(again) // subgames if again < MANY else 1)
     for _ in range(TURNS):
         for i, solver in enumerate(solvers):
             start, before = time.perf_counter(), solver.nodes

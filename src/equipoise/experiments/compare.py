@@ -183,7 +183,7 @@ def _by_cfr_br(recipe: Recipe, stage: int | None, trunk: int | None) -> Recipe:
     if recipe.solver.method != METHOD:
         own = {key: own[key] for key in ("seed", "threads") if key in own}
     said = {key: value for key, value in (("stage", stage), ("trunk", trunk)) if value is not None}
-    gone = {"stage": ("trunk", "boards", "cycle"), "trunk": ("stage",)}  # stages are for a full best response
+    gone = {"stage": ("trunk", "boards", "cycle", "grow"), "trunk": ("stage",)}  # stages are for a full best response
     own = {key: value for key, value in own.items() if not any(key in gone[asked] for asked in said)}
     return with_solver(recipe, {**own, "method": METHOD, **said})
 

@@ -85,7 +85,7 @@ def increments(solver: PublicChance, start: F32, iterations: int, samples: int) 
     """What player 0's regrets gain, as an estimate of what all boards add; each sample begins a cycle."""
     mine, source = _of_player_0(solver.layout), solver.source
     boards = iterations * solver.boards
-    scale = (source.size if source.cycle else source.raw_boards) / boards
+    scale = source.comes_again / boards
     for sample in range(samples):
         solver.regret[:] = start
         solver.visited = sample * source.size

@@ -54,6 +54,11 @@ class BoardSource:
         return self._indexer.size if self._indexer else 1
 
     @property
+    def comes_again(self) -> float:
+        """In how many boards one comes again, on average."""
+        return self.size if self.cycle else self.raw_boards
+
+    @property
     def raw_boards(self) -> int:
         """How many boards there are, suits and deals told apart."""
         left, boards = self.rules.deck.size, 1

@@ -6,6 +6,8 @@ a best response that is worked out for the sampled subgame and thrown away. Only
 to converge. A trunk of all rounds is public chance sampling with one player unabstracted; without a trunk it is CFR-BR
 with a full best response. Both seats are solved, each against an opponent of its own, on the same samples.
 
+Samples come in cycles, or, where the trunk has too many boards for that, from a growing list (`growing_boards.py`).
+
 An iteration has one or more subgames (`boards`), which all see the same strategies, as do both players: what a player
 regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a seat of a subgame
 each, and share the last street where there are more; what they gather is added in the order of the samples: results do
@@ -29,6 +31,7 @@ from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.cfr_br import keeps_average, profile_of
+from equipoise.solve.growing_boards import GrowingBoards, growth_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
 from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, Team, Worker
@@ -57,14 +60,15 @@ class HybridCFRBR:
         *,
         trunk: int,
         boards: int = BOARDS,
-        cycle: bool = True,
+        cycle: bool | None = None,
+        grow: int | None = None,
         keep: str = "both",
         schedule: str = "cfr+",
         seed: int = 1,
         threads: int = 1,
     ) -> None:
         rules = tree.rules
-        _check(tree, buckets, trunk, boards)
+        _check(tree, buckets, trunk, boards, grow)
         self.tree, self.buckets, self.trunk, self.boards, self.threads = tree, buckets, trunk, boards, threads
         lossless = BucketMap.lossless(rules)
         self.layout = SlotLayout(tree, buckets.buckets)
@@ -75,7 +79,10 @@ class HybridCFRBR:
         self.trunk_regret: F32 = np.zeros(trunk_slots(whole, trunk), np.float32)
         self.iteration = self.nodes = self.visited = 0
         street = min(trunk, rules.rounds - 1)
-        self.source = BoardSource(rules, seed, cycle, street)
+        self.grow = (growth_of(rules, trunk) if cycle is None else 0) if grow is None else grow
+        self.source: BoardSource | GrowingBoards = BoardSource(rules, seed, cycle is not False, street)
+        if self.grow:
+            self.source = GrowingBoards(rules, seed, self.grow, trunk)
         self._gains = Gains(schedule)
         self.dealer = SubgameDealer(buckets, lossless, trunk)
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
@@ -141,7 +148,7 @@ class HybridCFRBR:
             return self._kept[board]
         subgame = self.dealer.deal(board, weight)
         prepared = self.engine.prepare(subgame)
-        if self.source.cycle and subgame.bytes * self.source.size <= KEPT_BYTES:
+        if subgame.bytes * self.source.comes_again <= KEPT_BYTES:
             self._kept[board] = prepared
         return prepared
 
@@ -165,15 +172,19 @@ class HybridCFRBR:
 
     def state(self) -> dict[str, Any]:
         """The opponents' regrets in the trunk, where the sequence of boards stands, and what increments count."""
-        identity = [self.source.seed, int(self.source.cycle), self.boards, self.visited]
-        sampling = np.array(identity, np.int64)
+        sampling = np.array([*self._sampling, self.visited], np.int64)
         return {"trunk": self.trunk_regret, "sampling": sampling, "gains": self._gains.state()}
+
+    @property
+    def _sampling(self) -> tuple[int, ...]:
+        """What the boards of a run follow from."""
+        return self.source.seed, int(self.source.cycle), self.grow, self.boards
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Take up a run whose tables have been put back."""
-        seed, cycle, boards, visited = (int(number) for number in state["sampling"])
-        if (seed, cycle, boards) != (self.source.seed, int(self.source.cycle), self.boards):
-            was = f"seed {seed}, cycle {bool(cycle)}, {boards} boards"
+        *sampling, visited = (int(number) for number in state["sampling"])
+        if tuple(sampling) != self._sampling:
+            was = f"seed, cycle, grow and boards {sampling}"
             raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
         if state["trunk"].shape != self.trunk_regret.shape:
             raise InputError("a run with another trunk", remedy="restore it with its own")
@@ -182,11 +193,13 @@ class HybridCFRBR:
         self._gains.restore(state["gains"])
 
 
-def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int) -> None:
+def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:
     rules = tree.rules
     if card_fingerprint(rules) != card_fingerprint(buckets.rules):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
     check_trunk(rules, trunk)
+    if grow and (grow < 0 or not trunk):
+        raise InputError(f"boards that grow by one in {grow}", remedy="use 0 or more, and a trunk")
     if boards < 1:
         raise InputError(f"{boards} subgames an iteration", remedy="sample at least one")
     if tree.street[0] != 0 or rules.hole_cards > 2:

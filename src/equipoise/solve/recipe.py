@@ -4,7 +4,7 @@
     [betting]                       # no-limit: a bet menu, or the name of one
     [cards]                         # buckets of each street, see abstraction/card_recipe.py; without it, lossless
     [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
-                                    # stage, or trunk, boards, cycle; keep, currents (cfr-br)
+                                    # stage, or trunk, boards, cycle, grow; keep, currents (cfr-br)
     [stop]                          # minutes, iterations, exploitability: the first that is reached
     [checkpoint]                    # minutes between two, and how many to keep
     [measure]                       # method, and every so many minutes
@@ -57,6 +57,7 @@ class SolverRecipe(_Checked):
     threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
     boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
     cycle: bool | None = None  # the same: every board once before any comes again
+    grow: int | None = Field(default=None, ge=0)  # cfr-br with a trunk: few boards first, a part more with every pass
     period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
     stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
@@ -77,6 +78,8 @@ class SolverRecipe(_Checked):
         if self.prune is not None and self.schedule == "cfr+":
             raise ValueError("prune needs negative regrets: use another schedule than cfr+")
         self._check_keys()
+        if self.grow and self.cycle is not None:
+            raise ValueError("boards come in a cycle or grow: leave cycle out, or grow = 0")
         if self.stage is not None and self.keep == "current":
             raise ValueError('a stage begins with the average: leave stage out, or keep = "both"')
         return self
@@ -84,14 +87,14 @@ class SolverRecipe(_Checked):
     def _check_keys(self) -> None:
         """Refuse what a method does not use."""
         sampled = ("boards", "cycle")
-        responding = ("stage", "trunk", "keep", "currents", *sampled)
+        responding = ("stage", "trunk", "grow", "keep", "currents", *sampled)
         own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding}
         foreign = {key for keys in own.values() for key in keys if key not in own[self.method]}
         for key in sorted(foreign):
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for method {self.method}: leave it out")
         if self.method == "cfr-br":
-            for key in ("stage",) if self.trunk else sampled:
+            for key in ("stage",) if self.trunk else (*sampled, "grow"):
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key} is not for method cfr-br {'with' if self.trunk else 'without'} a trunk")
 
