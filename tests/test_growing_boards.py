@@ -21,7 +21,7 @@ MANY_FLOPS = dataclasses.replace(
 PAIRS = dataclasses.replace(LIMIT, deck=Deck(4, 2), board_cards=(0, 1, 2, 0), name="two cards at once")
 
 
-@pytest.mark.parametrize("grow", [1, 4, 8])
+@pytest.mark.parametrize("grow", [1, 4, 8, 32])
 def test_a_pass_visits_each_board_once_and_the_next_has_more(grow: int) -> None:
     source = GrowingBoards(LIMIT, 3, grow, 2)
     visits, size, n = [source.visit(n) for n in range(2000)], FIRST, 0
@@ -30,10 +30,10 @@ def test_a_pass_visits_each_board_once_and_the_next_has_more(grow: int) -> None:
         here = visits[n : n + size]
         assert {passed for passed, _ in here} == {number}
         assert sorted(board for _, board in here) == list(range(size))
-        n, size, number = n + size, size + size // grow, number + 1
+        n, size, number = n + size, size + max(1, size // grow), number + 1
     assert number > 5
     firsts = len({board for _, board in visits}) - FIRST
-    assert firsts / len(visits) == pytest.approx(1 / (1 + grow), rel=0.25)  # the share of boards never seen before
+    assert firsts / len(visits) == pytest.approx(1 / (1 + grow), rel=0.35)  # the share of boards never seen before
 
 
 def test_a_board_comes_back_with_every_other_card_before_one_comes_again() -> None:

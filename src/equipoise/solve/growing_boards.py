@@ -5,7 +5,7 @@ limit hold'em, each with 49 turn cards), nearly every subgame of the first hours
 before, on which that opponent still plays at random: the abstracted player learns against a fool. But the abstracted
 player knows only buckets, and what a few boards teach it holds on most others. So a pass visits a list of boards once
 each, in a random order, each time with another deal below; and the next pass has a list that is longer by a share:
-of all visits, only that share are first ones. Lists grow with the number of visits, boards of a list are drawn from all
+so that few visits are first ones. Lists grow with the number of visits, boards of a list are drawn from all
 boards alike: in the long run nothing is left out and nothing counts for more (ours, not the paper's).
 
 What board comes n-th follows from the seed and n alone.
@@ -24,8 +24,8 @@ from equipoise._jit import F32, I64, U8
 from equipoise.games.rules import GameRules
 from equipoise.solve.board_samples import BoardSource
 
-FIRST = 16  # boards of the first pass
-GROW = 8  # a pass has an eighth more boards than the one before
+FIRST = 8  # boards of the first pass
+GROW = 32  # a pass has one board in so many more than the one before, and at least one
 MANY = 100  # boards of a trunk, from which it is grown
 _ORDER, _BOARD, _DEAL = range(3)  # what is drawn
 
@@ -41,7 +41,7 @@ class GrowingBoards:
 
     rules: GameRules
     seed: int
-    grow: int  # a pass has a part more boards than the one before: one in so many
+    grow: int  # a pass has more boards than the one before: one for every so many, at least one
     trunk: int  # rounds
     cycle: ClassVar[bool] = False
     comes_again: ClassVar[float] = inf  # in so many boards: none is worth keeping
