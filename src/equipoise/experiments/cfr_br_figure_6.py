@@ -34,7 +34,7 @@ from equipoise.solve.solver import AVERAGE, CURRENT
 
 NAME = "cfr-br-figure-6"
 ABOUT = "limit hold'em, 3 buckets a round: CFR and CFR-BR, exploitability against time (an hour on two cores)"
-SCALED = Scale(buckets=(3,), minutes=16, points=4, cfr_points=6)
+SCALED = Scale(buckets=(3,), minutes=14, points=4, cfr_points=6)
 FULL = Scale(buckets=(10,), minutes=384, points=7, flops=None, boards=16, trunks=(2, 1), hands=100_000_000)
 CFR_CURVE = "CFR"
 PUBLISHED = {"cfr_low": 277, "cfr_final": 305, "cfr_br_current": 92.638, "cfr_br_average": 93.539}

@@ -4,7 +4,7 @@ A run is trained into OUT/runs/NAME. When its training has taken twice as long a
 its strategies are kept in OUT/points/NAME/ITERATION: those are the points of a curve, and they are measured and played
 afterwards. All of it is kept in files as soon as it is known, and found again: after a kill, the same call goes on.
 
-A best response over all 1,755 flops takes about five core-hours for one strategy. A smaller figure samples flops, the
+A best response over all 1,755 flops takes five to seven core-hours for one strategy. A smaller figure samples flops, the
 same for all its points: differences between points are then much more certain than levels.
 """
 
@@ -49,7 +49,7 @@ class Scale:
     buckets: tuple[int, ...]  # a round, one abstraction each
     minutes: float  # of training, of each run
     points: int = 5  # of each run, from its minutes / 2^(points - 1)
-    flops: int | None = 20  # to sample; None: all of them, an exact measurement
+    flops: int | None = 16  # to sample; None: all of them, an exact measurement
     threads: int = 0  # 0: all cores
     boards: int = 1  # subgames in an iteration of CFR-BR: threads take a seat of one each
     trunks: tuple[int, ...] = (2,)
