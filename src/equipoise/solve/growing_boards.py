@@ -4,9 +4,10 @@ The hybrid agent's opponent learns on each board of its trunk alone. Where a cyc
 limit hold'em, each with 49 turn cards), nearly every subgame of the first hours lies below a board that was never seen
 before, on which that opponent still plays at random: the abstracted player learns against a fool. But the abstracted
 player knows only buckets, and what a few boards teach it holds on most others. So a pass visits a list of boards once
-each, in a random order, each time with another deal below; and the next pass has a list that is longer by a share:
-so that few visits are first ones. Lists grow with the number of visits, boards of a list are drawn from all
-boards alike: in the long run nothing is left out and nothing counts for more (ours, not the paper's).
+each, in a random order, each time with another deal below, and the list of the next pass is a little longer: few visits
+are first ones. (Lists that double at once are worse: for a while, half of the visits are.) Lists grow with the number
+of visits, and their boards are drawn from all boards alike: in the long run nothing is left out and nothing counts for
+more. Ours, not the paper's.
 
 What board comes n-th follows from the seed and n alone.
 """
