@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from equipoise.measure.flop_sample import FlopSample as FlopSample
     from equipoise.measure.lbr import LocalBestResponse as LocalBestResponse
     from equipoise.measure.lbr import local_best_response as local_best_response
+    from equipoise.measure.reference import Referenced as Referenced
+    from equipoise.measure.reference import measure_by_reference as measure_by_reference
     from equipoise.measure.training import train as train
     from equipoise.play.acpc_client import ClientResult as ClientResult
     from equipoise.play.acpc_client import play_at as play_at
@@ -123,6 +125,8 @@ _HOME = {
     "FlopSample": "measure.flop_sample",
     "LocalBestResponse": "measure.lbr",
     "local_best_response": "measure.lbr",
+    "Referenced": "measure.reference",
+    "measure_by_reference": "measure.reference",
     "train": "measure.training",
     "ClientResult": "play.acpc_client",
     "play_at": "play.acpc_client",

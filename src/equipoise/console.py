@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from equipoise.live import TrainingPanel
     from equipoise.measure.best_response import Exploitability
     from equipoise.measure.lbr import LocalBestResponse
+    from equipoise.measure.reference import Referenced
     from equipoise.solve.looks import Look
     from equipoise.solve.problem import Problem
     from equipoise.solve.run import Run
@@ -145,14 +146,27 @@ def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
     print_table(table)
 
 
-def print_measured(result: Exploitability | LocalBestResponse) -> None:
-    """Either measure of an agent."""
+def print_measured(result: Exploitability | Referenced | LocalBestResponse) -> None:
+    """Any measure of an agent."""
     from equipoise.measure.lbr import LocalBestResponse
+    from equipoise.measure.reference import Referenced
 
     if isinstance(result, LocalBestResponse):
         print_lower_bound(result)
+    elif isinstance(result, Referenced):
+        print_exploitability(result.found)
+        print_reference(result)
     else:
         print_exploitability(result)
+
+
+def print_reference(result: Referenced) -> None:
+    """What the same flops say beside a reference."""
+    less, width = result.difference
+    print(f"less {result.reference} on the same flops: {less:+.2f} ± {width:.2f} (95%) mbb/g")
+    if result.level:
+        print(f"exploitability of that over all flops: {result.exact:.2f} mbb/g")
+        print(f"so that this has {result.level[0]:.2f} ± {result.level[1]:.2f} (95%) mbb/g")
 
 
 def print_lower_bound(result: LocalBestResponse) -> None:

@@ -162,6 +162,13 @@ def measure(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="exact: keep finished flops here; a later run goes on from them.")
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="exact: measure this, too, on the same sample; the difference is surer."),
+    ] = None,
+    reference_flops: Annotated[
+        str | None, typer.Option(metavar="FILE", help="exact: the reference's finished flops, its --out.")
+    ] = None,
     hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: how many to play; 10,000 if not said.")] = None,
     minutes: Annotated[float | None, typer.Option(help="lbr: stop after so many minutes.")] = None,
     bets: Annotated[
@@ -187,6 +194,8 @@ def measure(
             method=method,
             sample_flops=sample_flops,
             out=out,
+            reference=reference,
+            reference_flops=reference_flops,
             hands=hands,
             minutes=minutes,
             bets=bets,

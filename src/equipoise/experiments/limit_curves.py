@@ -4,8 +4,8 @@ A run is trained into OUT/runs/NAME. When its training has taken twice as long a
 its strategies are kept in OUT/points/NAME/ITERATION: those are the points of a curve, and they are measured and played
 afterwards. All of it is kept in files as soon as it is known, and found again: after a kill, the same call goes on.
 
-A best response over all 1,755 flops takes five to seven core-hours for one strategy. A smaller figure samples flops, the
-same for all its points: differences between points are then much more certain than levels.
+A best response over all 1,755 flops takes five to seven core-hours for one strategy. A smaller figure samples flops,
+the same for all its points: differences between points are then much more certain than levels.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from equipoise.agents.measured import NamedAgent
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
 from equipoise.measure.lbr import LocalBestResponse, local_best_response
+from equipoise.measure.reference import Referenced, measure_by_reference
 from equipoise.tree.public_tree import build_tree
 
 METHODS = ("auto", "exact", "lbr")
@@ -27,6 +28,8 @@ def measure_agent(
     method: str = "auto",
     sample_flops: int | None = None,
     out: str | Path | None = None,
+    reference: str | None = None,
+    reference_flops: str | Path | None = None,
     hands: int | None = None,
     minutes: float | None = None,
     bets: Sequence[Size] | str | None = None,
@@ -34,19 +37,21 @@ def measure_agent(
     seed: int = 1,
     threads: int = 0,
     progress: Tell | None = None,
-) -> Exploitability | LocalBestResponse:
+) -> Exploitability | Referenced | LocalBestResponse:
     """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
     in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
-    all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. `progress` is told a
-    stage and the fraction done of it.
+    all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
+    are measured on the same sample of flops (`measure_by_reference`). `progress` is told a stage and the fraction done.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
     if current:
         what += ("&" if "?" in what else "?") + "strategy=current"
-    by_flops = sample_flops is not None or out is not None
+    if reference_flops is not None and reference is None:
+        raise InputError("flops of a reference, and no reference", remedy="name it")
+    by_flops = any(option is not None for option in (sample_flops, out, reference))
     if method == "auto":
         _, rules, own_menu = load_agent(what, game, menu)
         method = "exact" if by_flops or is_small(rules, own_menu) else "lbr"
@@ -65,6 +70,13 @@ def measure_agent(
         )
     if any(option is not None for option in (hands, minutes, bets, from_street)):
         raise InputError("hands, minutes, bets or a street for an exact measurement", remedy="use the method lbr")
+    if reference is not None:
+        if sample_flops is None:
+            raise InputError("a reference without a sample", remedy="say how many flops to sample")
+        return measure_by_reference(
+            what, reference, game=game, menu=menu, sample_flops=sample_flops, out=out, reference_flops=reference_flops,
+            seed=seed, threads=threads, progress=progress,
+        )  # fmt: skip
     agent, rules, own_menu = load_agent(what, game, menu)
     return exploitability(
         rules, agent, menu=own_menu, sample_flops=sample_flops, seed=seed, threads=threads, out=out,

@@ -105,17 +105,13 @@ def exploitability(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
-    strategy = NamedAgent(agent) if isinstance(agent, str) else agent
     has_flops = rules.rounds > 1 and rules.board_cards[1] > 0
     if not has_flops and (sample_flops is not None or out is not None):
         raise InputError("a game without flops", remedy="leave out the sample and the file of flops")
     if sample_flops is not None and sample_flops < LEAST_SAMPLE:
         raise InputError(f"a sample of {sample_flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
     started = time.monotonic()
-    if not rules.limit and not isinstance(menu, BetMenu):
-        menu = load_menu(menu or DEFAULT_MENU, rules)
-    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
-    measurement = Measurement(rules, strategy, tree, threads or all_cores())
+    measurement = _measurement(rules, agent, menu, threads)
     if rules.rounds == 1:
         parts, flops, sample = measurement.one_street(), 0, None
     elif sample_flops is not None:
@@ -136,6 +132,22 @@ def exploitability(
         seconds=time.monotonic() - started,
         sample=sample,
     )
+
+
+def flops_kept(
+    rules: GameRules, agent: Strategy | str, path: str | Path, *, menu: BetMenu | str | None = None
+) -> float:
+    """Which part of all flops a file has, from 0 to 1."""
+    measurement = _measurement(rules, agent, menu, 1)
+    return len(measurement.file(path).values) / len(measurement.deals[0])
+
+
+def _measurement(rules: GameRules, agent: Strategy | str, menu: BetMenu | str | None, threads: int) -> Measurement:
+    if not rules.limit and not isinstance(menu, BetMenu):
+        menu = load_menu(menu or DEFAULT_MENU, rules)
+    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    strategy = NamedAgent(agent) if isinstance(agent, str) else agent
+    return Measurement(rules, strategy, tree, threads or all_cores())
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,14 +227,7 @@ class Measurement:
 
     def flops(self, numbers: Sequence[int], out: str | Path | None, progress: Progress | None) -> dict[int, Any]:
         """What each of some flops brings: from the file if it is there, else walked, and added to the file."""
-        tree = self.tree
-        made_for = {
-            "game": self.rules.fingerprint,
-            "tree": blake2b(tree.parent.tobytes() + tree.action.tobytes(), digest_size=8).hexdigest(),
-            "strategy": self.strategy.name,
-        }
-        length = sum(side.size for side in self.sides)
-        file = FlopFile(out, made_for, length, self.sides[0].engine.precision) if out is not None else None
+        file = self.file(out) if out is not None else None
         found = dict(file.values) if file else {}
         missing = [number for number in numbers if number not in found]
         for i, values in self._walk_all([[number] for number in missing], progress):
@@ -230,6 +235,17 @@ class Measurement:
             if file:
                 file.add(missing[i], values)
         return {number: found[number] for number in numbers}
+
+    def file(self, path: str | Path) -> FlopFile:
+        """A file of what flops bring to this measurement."""
+        tree = self.tree
+        made_for = {
+            "game": self.rules.fingerprint,
+            "tree": blake2b(tree.parent.tobytes() + tree.action.tobytes(), digest_size=8).hexdigest(),
+            "strategy": self.strategy.name,
+        }
+        length = sum(side.size for side in self.sides)
+        return FlopFile(path, made_for, length, self.sides[0].engine.precision)
 
     def _walk_all(self, pieces: list[list[int]], progress: Progress | None) -> Iterator[tuple[int, Any]]:
         """Walk pieces in threads; their numbers and values as they come."""

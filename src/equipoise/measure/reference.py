@@ -1,0 +1,90 @@
+"""A strategy measured beside another one, on the same flops: what a few flops say of the difference is much surer.
+
+Limit hold'em has 1,755 flops, hours of walking for one strategy. Flops differ far more from each other than strategies
+do on one flop: from the same small sample the difference of two has an interval several times as narrow as either's
+level (`flop_sample.py`). Where the reference was once walked over all flops, and the file of them is at hand, its exact
+exploitability and the difference give the level, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from equipoise._errors import InputError
+from equipoise.abstraction.build import Tell
+from equipoise.agents.load import load_agent
+from equipoise.measure.best_response import Exploitability, exploitability, flops_kept
+
+
+@dataclass(frozen=True)
+class Referenced:
+    """An estimate, and how much more exploitable that is than the reference; mbb/g, half 95% intervals."""
+
+    found: Exploitability
+    reference: str
+    difference: tuple[float, float]
+    exact: float | None  # exploitability of the reference, where all flops are known
+
+    @property
+    def level(self) -> tuple[float, float] | None:
+        """Exploitability by way of the reference, and half its interval: none if all that is known is a difference."""
+        return None if self.exact is None else (self.exact + self.difference[0], self.difference[1])
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`: those of the estimate, and the reference's."""
+        less, width = self.difference
+        beside: dict[str, Any] = {"what": self.reference, "less_mbb": less, "ci95_mbb": width}
+        if self.level:
+            beside |= {"exact_mbb": self.exact, "level_mbb": self.level[0]}
+        return {**self.found.as_json(), "reference": beside}
+
+
+def measure_by_reference(
+    what: str,
+    reference: str,
+    *,
+    game: str = "",
+    menu: str | None = None,
+    sample_flops: int,
+    out: str | Path | None = None,
+    reference_flops: str | Path | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    progress: Tell | None = None,
+) -> Referenced:
+    """Measure a run, a strategy file or a named agent and a reference on the same sample of flops.
+
+    `reference_flops` is the file that a measurement of the reference kept (`out` of `exploitability`): flops that are
+    in it are not walked again, others are added.
+    """
+    pairs = [(what, out), (reference, reference_flops)]
+    agents = [load_agent(name, game, menu) for name, _ in pairs]
+    (_, rules, own_menu), (other, other_rules, other_menu) = agents
+    if (rules, own_menu) != (other_rules, other_menu):
+        raise InputError(
+            f"{reference} plays another game or other bets than {what}", remedy="name a reference of the same"
+        )
+    found = []
+    for (name, file), (agent, *_) in zip(pairs, agents, strict=True):
+        tell = partial(progress, f"best response to {name}") if progress else None
+        found.append(
+            exploitability(
+                rules,
+                agent,
+                menu=own_menu,
+                sample_flops=sample_flops,
+                seed=seed,
+                threads=threads,
+                out=file,
+                progress=tell,
+            )
+        )
+    first, second = (each.sample for each in found)
+    assert first and second
+    exact = None
+    if reference_flops is not None and flops_kept(rules, other, reference_flops, menu=own_menu) == 1:
+        exact = exploitability(rules, other, menu=own_menu, threads=threads, out=reference_flops).exploitability
+    return Referenced(found[0], reference, first.less(second), exact)
