@@ -1,4 +1,4 @@
-"""A recipe: game, betting, cards, solver, and when to stop, checked as a whole before anything is computed.
+"""A recipe: game, betting, cards, solver, and when to stop, checked as a whole before anything is computed. In a file::
 
     game = "holdem.nolimit"
     [betting]                       # no-limit: a bet menu, or the name of one
