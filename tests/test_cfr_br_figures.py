@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +28,8 @@ from equipoise.experiments.limit_curves import Scale, kept_points, looks
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.solve.cost import cost_of, working_bytes
+from equipoise.solve.external import External
+from equipoise.solve.hybrid import HybridCFRBR
 from equipoise.solve.recipe import with_solver
 from equipoise.solve.run_folder import RunFolder
 from equipoise.strategy.file import load_strategy
@@ -46,11 +51,29 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Scale:
     return Scale((2,), 0.02, 2, None, 1, boards=4, trunks=(1,), hands=20_000, game=str(game))
 
 
+@contextmanager
+def steady_clock() -> Iterator[None]:
+    """Training time by iterations, not by a machine that may be busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        now = 0.0
+        for solver, seconds in ((HybridCFRBR, 0.01), (External, 1e-4)):
+
+            def run(self: Any, iterations: int, go: Any = solver.run, seconds: float = seconds) -> None:
+                nonlocal now
+                go(self, iterations)
+                now += seconds * iterations
+
+            patch.setattr(solver, "run", run)
+        patch.setattr("equipoise.solve.run.time", SimpleNamespace(perf_counter=lambda: now, monotonic=time.monotonic))
+        yield
+
+
 @pytest.fixture(scope="module")
 def done(small: Scale, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
     """Figure 6, measured exactly."""
     out = tmp_path_factory.mktemp("done")
-    return out, figure_6(out, small, quiet)
+    with steady_clock():
+        return out, figure_6(out, small, quiet)
 
 
 def by_curve(rows: list[dict[str, Any]], curve: str) -> list[dict[str, Any]]:
@@ -123,7 +146,8 @@ def test_a_longer_figure_goes_on_from_a_shorter_one(
 ) -> None:
     out, rows = done
     subprocess.run(["cp", "-a", str(out), str(tmp_path / "longer")], check=True)
-    longer = figure_6(tmp_path / "longer", replace(small, minutes=2 * small.minutes, points=3), quiet)
+    with steady_clock():
+        longer = figure_6(tmp_path / "longer", replace(small, minutes=2 * small.minutes, points=3), quiet)
     for curve in (CFR_CURVE, AVERAGE, CURRENT):
         before, after = by_curve(rows, curve), by_curve(longer, curve)
         assert [row["iteration"] for row in after[:2]] == [row["iteration"] for row in before]
@@ -161,7 +185,8 @@ def test_interrupted_anywhere_it_goes_on(small: Scale, tmp_path: Path, monkeypat
     reached, stops = [0], 0
     for lines in range(30):
         try:
-            rows = figure_11(tmp_path, scale, stopping_after(lines))
+            with steady_clock():
+                rows = figure_11(tmp_path, scale, stopping_after(lines))
             break
         except ConnectionAbortedError:
             stops += 1
