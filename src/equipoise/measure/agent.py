@@ -53,8 +53,7 @@ def measure_agent(
         raise InputError("flops of a reference, and no reference", remedy="name it")
     by_flops = any(option is not None for option in (sample_flops, out, reference))
     if method == "auto":
-        _, rules, own_menu = load_agent(what, game, menu)
-        method = "exact" if by_flops or is_small(rules, own_menu) else "lbr"
+        method = "exact" if by_flops or is_small(*load_agent(what, game, menu)[1:]) else "lbr"
     if method == "lbr":
         if by_flops:
             raise InputError("flops sampled or kept for lbr", remedy="leave that out, or use exact")
