@@ -15,7 +15,7 @@ from typing import Any
 from equipoise.agents.load import load_player
 from equipoise.experiments import cfr_br_figure_6 as figure_6
 from equipoise.experiments.limit_curves import Point, Scale, remembered, trained
-from equipoise.measure.report import write_report
+from equipoise.measure.report import plain_log, write_report
 from equipoise.play.match import match
 
 NAME = "cfr-br-figure-8"
@@ -78,7 +78,7 @@ def _draw(axes: Any, rows: list[dict[str, Any]], buckets: int) -> None:
         seconds, values, widths = ([row[key] for row in mine] for key in ("seconds", "mbb_per_hand", "ci95"))
         axes.errorbar(seconds, values, widths, fmt="o-", capsize=3, color=f"C{number}", label=curve)
     axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set_xscale("log")
+    plain_log(axes, "x")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("win rate against CFR, mbb/hand, ± 95%")
     axes.set_title(f"Limit hold'em, {buckets} buckets a round: CFR-BR against the last CFR strategy")

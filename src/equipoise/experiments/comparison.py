@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.experiments.curves import Curve, Measuring
+from equipoise.measure.report import plain_log
 from equipoise.play.tournament import Tournament
 
 CFR_BR, CFR = "CFR-BR", "CFR"
@@ -153,10 +154,8 @@ class AbstractionComparison:
         what = "LBR lower bound" if self.measuring.method == "lbr" else "exploitability"
         panes[0].set_ylabel(f"{what}, mbb/g")
         for pane, solver in zip(panes, solvers, strict=True):
-            pane.set_xscale("log")
-            pane.set_yscale("log")
-            for axis in (pane.yaxis.set_major_formatter, pane.yaxis.set_minor_formatter):
-                axis(lambda value, _place: f"{value:,.3g}")
+            plain_log(pane, "x")
+            plain_log(pane, "y")
             pane.set_xlabel(f"iterations of {solver}")
             pane.set_title(f"{self.game}, {'equal' if self.equal_size else 'unlike'} sizes: {solver}")
             pane.legend(fontsize=8)

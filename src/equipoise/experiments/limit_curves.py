@@ -25,6 +25,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS
 from equipoise.measure.best_response import exploitability
 from equipoise.measure.flop_sample import FlopSample
+from equipoise.measure.report import plain_log
 from equipoise.solve.cost import cost_of, working_bytes
 from equipoise.solve.engine import all_cores
 from equipoise.solve.problem import available_memory
@@ -261,8 +262,8 @@ def draw_exploitability(axes: Any, rows: list[dict[str, Any]], title: str, publi
         axes.errorbar(seconds, values, widths, fmt="o-", capsize=3, color=f"C{number}", label=curve)
         if mine[-1]["published_mbb"] is not None:
             axes.axhline(mine[-1]["published_mbb"], color=f"C{number}", linewidth=0.8, linestyle=":")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    plain_log(axes, "x")
+    plain_log(axes, "y")
     sampled = any(row["ci95_mbb"] for row in rows)
     axes.set_xlabel(f"seconds of training (dotted: published ends, {published})")
     axes.set_ylabel(f"exploitability, mbb/g{', from a sample of flops, ± 95%' if sampled else ''}")

@@ -20,6 +20,17 @@ def write_report(
     write_whole(_named(stem, ".png"), lambda path: _write_png(path, rows, draw))
 
 
+def plain_log(axes: Any, which: str) -> None:
+    """Make the x or y axis logarithmic, with plain numbers at 1, 2, 3, 5, 7, 10, ..."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    axis.set_major_formatter(lambda value, _place: f"{value:,.6g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _named(stem: Path, suffix: str) -> Path:
     return stem.parent / (stem.name + suffix)
 
