@@ -34,7 +34,8 @@ from equipoise.solve.cfr_br import keeps_average, profile_of
 from equipoise.solve.growing_boards import GrowingBoards, growth_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
-from equipoise.solve.subgame_engine import Prepared, RowTables, SubgameEngine, Team, Worker
+from equipoise.solve.subgame_engine import Prepared, SubgameEngine, Team, Worker
+from equipoise.solve.subgame_tables import RowTables
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
@@ -100,7 +101,7 @@ class HybridCFRBR:
             tasks = [(prepared, seat) for prepared in self._subgames() for seat in range(PLAYERS)]
             for (prepared, seat), found in zip(tasks, self._each(self._walk, tasks), strict=True):
                 tables = self.regret, self.trunk_regret
-                self.engine.add(prepared.subgame, seat, found, self._gains, tables, self.average)
+                self.engine.add(prepared, seat, found, self._gains, tables, self.average)
                 self.nodes += PLAYERS * len(self.tree) * len(prepared.subgame.cards.cards)
             self.visited += self.boards
             self.iteration += 1

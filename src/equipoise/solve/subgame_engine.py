@@ -7,7 +7,6 @@ have gathered is added to the run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise._arrays import aligned_zeros
-from equipoise._jit import F32, I32, I64, U16, U32
+from equipoise._jit import F32, I32, I64, U16
 from equipoise._simd import LANES
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_walk import Play, Turn
@@ -27,34 +26,15 @@ from equipoise.solve.program import BettingProgram, compile_tree
 from equipoise.solve.public_chance import Scratch
 from equipoise.solve.sampled_last_street import Batches, LaneSpace, compile_batches, make_lane_space
 from equipoise.solve.schedule import Gains
-from equipoise.solve.subgame_lanes import (
-    NOWHERE,
-    Above,
-    Choices,
-    LaneRows,
-    Slots,
-    close_lanes,
-    open_lanes,
-)
-from equipoise.solve.subgame_walk import Lanes, add_rows, walk_batches, walk_subgame, walk_to_last
+from equipoise.solve.subgame_lanes import NOWHERE, Above, Choices, LaneRows
+from equipoise.solve.subgame_tables import Pace, RowPlaces, RowTables, Slots, close_rows, open_rows
+from equipoise.solve.subgame_walk import Lanes, SeatWalk, parts_of, walk_batches, walk_seat, walk_to_last
 from equipoise.tree.bucketed_cards import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
 from equipoise.tree.subgames import Subgame
 
 ONE = np.float32(1)
-NO_FLOOR = np.float32(-np.inf)
-
-
-@dataclass(frozen=True, eq=False)
-class RowTables:
-    """A player's tables of a subgame's rows: flat before the last street, [street][row, slot]; in lanes on it."""
-
-    regret: F32  # as it was when the subgame was opened
-    increment: F32
-    average: F32
-    base: I64  # [street] where its rows start
-    lanes: LaneRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +42,9 @@ class Prepared:
     """A subgame with all that its walks read but for tables."""
 
     subgame: Subgame
-    plans: tuple[Plan, Plan]  # [walker]
+    plan: Plan
     plays: tuple[Play, Play]  # [seat of the abstracted player] without tables
-    bases: tuple[tuple[I64, I64], ...]  # [abstracted, unabstracted][player] where the rows of a street start
+    places: tuple[tuple[RowPlaces, RowPlaces], ...]  # [abstracted, unabstracted][player]
     lanes: U16  # [hole of a last board] which it is
     most: int  # rows of a street before the last
 
@@ -89,7 +69,16 @@ class Team:
     pool: ThreadPoolExecutor
     spaces: SimpleQueue[tuple[LaneSpace, LaneSpace]]
 
-    def walk(self, board: int, plan: Plan, play: Play, lanes: Lanes) -> None:
+    def walk(self, walk: SeatWalk, tables: tuple[F32, F32], scratch: Scratch, worker: Worker) -> None:
+        """As `walk_seat`, the last street shared."""
+        for places, table, rows in zip(walk.places, tables, walk.tables, strict=True):
+            open_rows(places, table, rows)
+        for mine in (1, 0):
+            plan, play, lanes = parts_of(walk, mine)
+            while (board := walk_to_last(plan, play, lanes, scratch, worker.workspace, worker.at)) >= 0:
+                self._share(board, plan, play, lanes)
+
+    def _share(self, board: int, plan: Plan, play: Play, lanes: Lanes) -> None:
         """Walk the last boards below a board."""
 
         def some(batch: int) -> None:
@@ -115,6 +104,7 @@ class SubgameEngine:
         self.stride = layouts[0].stride[nodes]  # that of both: rows do not depend on how many there are
         self.batches = tuple(compile_batches(self.program, walker, self.offset[0]) for walker in range(PLAYERS))
         self.nodes = _Nodes(self.program, self.batches[0])
+        self._steps = look(0, EVALUATE), look(1, EVALUATE)
 
     def spaces(self) -> tuple[LaneSpace, LaneSpace]:
         """Memory of a thread for the last street, by walker."""
@@ -137,13 +127,12 @@ class SubgameEngine:
 
     def prepare(self, subgame: Subgame) -> Prepared:
         """Make what does not change with the tables."""
-        bases, plan = self._bases(subgame), self._plan(subgame)
-        plans = plan, plan._replace(step=look(1, EVALUATE), root_value=np.zeros_like(plan.root_value))
-        plays = self._play(subgame, bases, 0), self._play(subgame, bases, 1)
+        places = self._places(subgame)
+        plays = self._play(subgame, places, 0), self._play(subgame, places, 1)
         last = subgame.cards.street_first[self.last]
         every = np.arange(int(subgame.cards.arrays.counts[last, 0]), dtype=np.uint16)
         most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
-        return Prepared(subgame, plans, plays, bases, every, most)
+        return Prepared(subgame, self._plan(subgame), plays, places, every, most)
 
     def walk(
         self,
@@ -156,29 +145,27 @@ class SubgameEngine:
         team: Team | None = None,
     ) -> tuple[RowTables, RowTables]:
         """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
-        subgame, opponent = prepared.subgame, 1 - seat
-        mine = self._open(prepared, 0, seat, tables[0], averaging)
-        theirs = self._open(prepared, 1, opponent, tables[1], averaging)
-        shared = prepared.plays[seat]
-        choice = self._room(subgame, shared.choice_first, opponent, worker)
-        responding = shared._replace(
-            mine=theirs.regret, theirs=mine.regret, regret=theirs.increment, average=mine.average, choice=choice,
-            turn=Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE),
+        opponent = 1 - seat
+        found = self._tables(prepared, 0, seat, averaging), self._tables(prepared, 1, opponent, False)
+        choice = self._room(prepared.subgame, prepared.plays[seat].choice_first, opponent, worker)
+        walk = SeatWalk(
+            prepared.plan, prepared.plays[seat]._replace(choice=choice), (self._steps[seat], self._steps[opponent]),
+            (Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
+             Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE)),
+            (prepared.places[0][seat], prepared.places[1][opponent]), found,
+            (self.batches[seat], self.batches[opponent]), (worker.spaces[seat], worker.spaces[opponent]),
+            self._choices(prepared, opponent, worker), worker.above,
         )  # fmt: skip
-        answering = shared._replace(
-            mine=mine.regret, theirs=theirs.regret, regret=mine.increment, choice=choice,
-            turn=Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
-        )  # fmt: skip
-        choices, scratch = self._choices(prepared, opponent, worker), self._scratch(prepared, worker)
-        for walker, play, first, second in ((opponent, responding, theirs, mine), (seat, answering, mine, theirs)):
-            space = worker.spaces[walker]
-            lanes = Lanes(self.batches[walker], first.lanes, second.lanes, choices, worker.above, space)
-            _walk(prepared.plans[walker], play, lanes, scratch, worker, team)
-        return mine, theirs
+        scratch = self._scratch(prepared, worker)
+        if team is None:
+            walk_seat(walk, tables, scratch, worker.workspace, worker.at)
+        else:
+            team.walk(walk, tables, scratch, worker)
+        return found
 
     def add(
         self,
-        subgame: Subgame,
+        prepared: Prepared,
         seat: int,
         found: tuple[RowTables, RowTables],
         gains: Gains,
@@ -186,57 +173,52 @@ class SubgameEngine:
         average: F32,
     ) -> None:
         """Add what the walks have gathered to the tables of a run."""
-        gain, floor, mean_gain = np.float32(gains.regret), gains.floor, np.float32(gains.average)
-        for which, (rows, mine) in enumerate(zip(subgame.rows, found, strict=True)):
-            player, layout = (seat, 1 - seat)[which], self.layouts[which]
-            for street in range(min(len(rows), self.last)):
-                width, first = int(layout.width[street, player]), int(layout.first[street, player])
-                part = slice(int(mine.base[street]), int(mine.base[street]) + len(rows[street]) * width)
-                end = first + layout.buckets[street] * width
-                add_rows(rows[street], width, mine.increment[part], gain, floor, tables[which][first:end])
-                if mine.average.size:
-                    add_rows(rows[street], width, mine.average[part], mean_gain, NO_FLOOR, average[first:end])
-            if mine.lanes.rows:
-                slots = self._slots(which)
-                close_lanes(rows[self.last], slots, mine.lanes, gain, floor, mean_gain, tables[which], average)
+        pace = Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average))
+        for which, player in enumerate((seat, 1 - seat)):
+            close_rows(prepared.places[which][player], found[which], pace, tables[which], average)
 
-    def _open(self, prepared: Prepared, which: int, player: int, table: F32, averaging: bool) -> RowTables:
-        """Tables for a subgame's rows."""
-        rows, layout, base = prepared.subgame.rows[which], self.layouts[which], prepared.bases[which][player]
-        regret = np.zeros(base[-1], np.float32)
-        for street in range(min(len(rows), self.last)):
-            width, first = int(layout.width[street, player]), int(layout.first[street, player])
-            whole = table[first : first + layout.buckets[street] * width].reshape(-1, width)
-            np.take(whole, rows[street], axis=0, out=regret[base[street] : base[street + 1]].reshape(-1, width))
-        average = np.zeros(base[-1] if which == 0 and averaging else 0, np.float32)
-        lanes = self._open_lanes(which, player, rows, table, averaging)
-        return RowTables(regret, np.zeros_like(regret), average, base, lanes)
+    def _tables(self, prepared: Prepared, which: int, player: int, averaging: bool) -> RowTables:
+        """Tables for a subgame's rows, of zeros."""
+        nodes, places = self.nodes, prepared.places[which][player]
+        size = int(places.base[-1])
+        whole: F32 = np.zeros((3 if averaging else 2) * size, np.float32)
+        regret, increment, average = whole[:size], whole[size : 2 * size], whole[2 * size :]
+        rows = len(prepared.subgame.rows[which][self.last]) if self._in_lanes(which) else 0
+        actions, reached = nodes.actions[player] * rows * LANES, nodes.decisions[player] * rows * LANES
+        lanes = aligned_zeros(2 * actions + (reached if averaging else 0), np.float32)
+        chance, total, reach = lanes[:actions], lanes[actions : 2 * actions], lanes[2 * actions :]
+        first, before = nodes.first[player], nodes.before[player]
+        return RowTables(regret, increment, average, LaneRows(first, chance, total, reach, before, rows))
 
-    def _open_lanes(self, which: int, player: int, rows: Sequence[U32], table: F32, averaging: bool) -> LaneRows:
-        nodes = self.nodes
-        if len(rows) <= self.last:  # it responds there
-            return LaneRows(nodes.first[player], EMPTY, EMPTY, EMPTY, nodes.before[player], 0)
-        count = len(rows[self.last])
-        actions, decisions = nodes.actions[player] * count * LANES, nodes.decisions[player] * count * LANES
-        reached = decisions if which == 0 and averaging else 0
-        sizes = (actions, actions, reached)
-        chance, total, reach = (aligned_zeros(size, np.float32) for size in sizes)
-        lanes = LaneRows(nodes.first[player], chance, total, reach, nodes.before[player], count)
-        open_lanes(rows[self.last], self._slots(which), table, lanes)
-        return lanes
+    def _in_lanes(self, which: int) -> bool:
+        """Whether a player has tables on the last street; else it responds there."""
+        return which == 0 or self.trunk > self.last
 
-    def _slots(self, which: int) -> Slots:
-        nodes = self.nodes
-        return Slots(self.batches[0].place, nodes.lanes, self.offset[which], self.stride, nodes.width)
+    def _places(self, subgame: Subgame) -> tuple[tuple[RowPlaces, RowPlaces], ...]:
+        """[abstracted, unabstracted][player] where its rows stand."""
+        nodes, found = self.nodes, []
+        for which, (layout, rows) in enumerate(zip(self.layouts, subgame.rows, strict=True)):
+            counts = np.array([len(part) for part in rows], np.int64)
+            buckets = np.concatenate([*rows, np.zeros(0, np.uint32)])
+            slots = Slots(self.batches[0].place, nodes.lanes, self.offset[which], self.stride, nodes.width)
+            before = np.zeros(self.last, np.int64)
+            before[: len(counts)] = counts[: self.last]
+            of_players = []
+            for player in range(PLAYERS):
+                first, width = (np.ascontiguousarray(part[:, player]) for part in (layout.first, layout.width))
+                base = _starts(before * width[: self.last])
+                of_players.append(RowPlaces(buckets, _starts(counts), base, first, width, slots))
+            found.append((of_players[0], of_players[1]))
+        return tuple(found)
 
-    def _play(self, subgame: Subgame, bases: tuple[tuple[I64, I64], ...], seat: int) -> Play:
+    def _play(self, subgame: Subgame, places: tuple[tuple[RowPlaces, RowPlaces], ...], seat: int) -> Play:
         """What both walks of a seat have in common, without tables."""
         program, cards, rounds = self.program.arrays, subgame.cards.arrays, self.tree.rules.rounds
         base = np.zeros((PLAYERS, rounds), np.int64)
         counts = np.zeros((rounds, PLAYERS), np.int32)
         for player in range(PLAYERS):
             which = 0 if player == seat else 1
-            base[player, : self.last] = bases[which][player][:-1]
+            base[player, : self.last] = places[which][player].base[:-1]
             counts[: len(subgame.rows[which]), player] = [len(part) for part in subgame.rows[which]]
         acting = np.maximum(program.player, 0)
         present = PresentBuckets(
@@ -252,16 +234,6 @@ class SubgameEngine:
             EMPTY, EMPTY, EMPTY, EMPTY, np.zeros(0, np.uint8), board_blocks(rows, cards.counts)[0],
             self._choice_rows[0], Turn(0, False, False, False, False, ONE, ONE, ONE),
         )  # fmt: skip
-
-    def _bases(self, subgame: Subgame) -> tuple[tuple[I64, I64], ...]:
-        """[abstracted, unabstracted][player][street + 1] where rows start, in tables of the streets before the last."""
-        found = []
-        for layout, rows in zip(self.layouts, subgame.rows, strict=True):
-            counts = np.array([len(rows[s]) if s < len(rows) else 0 for s in range(self.last)], np.int64)
-            ends = np.cumsum(counts[:, np.newaxis] * layout.width[: self.last], axis=0)
-            starts = np.concatenate([np.zeros((1, PLAYERS), np.int64), ends]).T
-            found.append((starts[0], starts[1]))
-        return tuple(found)
 
     @cached_property
     def _column(self) -> I64:
@@ -341,13 +313,9 @@ class SubgameEngine:
         return Runouts(np.zeros((0, PLAYERS), np.int64), np.zeros(0, np.int16), np.zeros(0))
 
 
-def _walk(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, worker: Worker, team: Team | None) -> None:
-    """One walk, by one thread or by a team."""
-    if team is None:
-        walk_subgame(plan, play, lanes, scratch, worker.workspace, worker.at)
-        return
-    while (board := walk_to_last(plan, play, lanes, scratch, worker.workspace, worker.at)) >= 0:
-        team.walk(board, plan, play, lanes)
+def _starts(sizes: I64) -> I64:
+    """[part + 1] where parts of some sizes start, and where the last ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
 class _Nodes:

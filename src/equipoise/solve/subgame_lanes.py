@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Float, Int
-from equipoise._jit import F32, F64, I32, I64, U16, U32, inner, kernel, view
+from equipoise._arrays import Int
+from equipoise._jit import F32, F64, I32, U16, inner, view
 from equipoise._simd import LANES, add_scaled, gather_tile, load, maximum, scatter_tile, store, where_above, zeros
 from equipoise.cards.showdown import without
 from equipoise.solve.ends import ALL, SUMS, Holes, MyEnds, Rows, called, folded, holes_of, row_at, take_step
@@ -204,64 +204,3 @@ def _respond_to_ends(step: Step, factor: F32, holes: Holes, rows: Rows, taken: U
         if has_call:
             taken[at + step.call] = ~better
         store(value, h, best)
-
-
-# --- between the tables of a run and those of a subgame ------------------------------------------------------------
-
-
-class Slots(NamedTuple):
-    """Where a player's decisions of the last street stand in a run's tables."""
-
-    place: I32  # [node of a batch, lane]
-    lanes: I32  # [node of a batch] how many of them are entries
-    offset: I64  # [place] the slot of a decision's first action in the first bucket
-    stride: I64  # [place]
-    actions: I32  # [node of a batch]
-
-
-@kernel
-def open_lanes(rows: U32, slots: Slots, regret: F32, tables: LaneRows) -> None:
-    """Strategies of a subgame's rows, by regret matching. IN: uint32[row] buckets, float[slot]; OUT: tables.chance."""
-    zero, one = np.float32(0), np.float32(1)
-    for k in range(rows.size):
-        for at in range(slots.actions.size):
-            if tables.first[at] == NOWHERE:
-                continue
-            actions = np.int64(slots.actions[at])
-            chance = decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
-            for lane in range(slots.lanes[at]):
-                place = slots.place[at, lane]
-                slot = slots.offset[place] + np.int64(rows[k]) * slots.stride[place]
-                total = zero
-                for action in range(actions):
-                    total += max(regret[slot + action], zero)
-                for action in range(actions):
-                    share = max(regret[slot + action], zero) / total if total > zero else one / np.float32(actions)
-                    chance[action * LANES + lane] = share
-
-
-@kernel
-def close_lanes(
-    rows: U32, slots: Slots, tables: LaneRows, gain: Float, floor: Float, average_gain: Float, regret: F32, average: F32
-) -> None:
-    """Add what a subgame has gathered to a run's tables. IN: as above; IN OUT: float[slot] x 2."""
-    for k in range(rows.size):
-        for at in range(slots.actions.size):
-            if tables.first[at] == NOWHERE:
-                continue
-            actions = np.int64(slots.actions[at])
-            chance = decision(tables.chance, tables.first[at], tables.rows, actions)[k * actions * LANES :]
-            total = decision(tables.total, tables.first[at], tables.rows, actions)[k * actions * LANES :]
-            for lane in range(slots.lanes[at]):
-                place = slots.place[at, lane]
-                slot = slots.offset[place] + np.int64(rows[k]) * slots.stride[place]
-                expected = np.float32(0)
-                for action in range(actions):
-                    expected += chance[action * LANES + lane] * total[action * LANES + lane]
-                for action in range(actions):
-                    more = gain * (total[action * LANES + lane] - expected)
-                    regret[slot + action] = max(regret[slot + action] + more, floor)
-                if tables.reach.size:
-                    reach = decision(tables.reach, tables.before[at], tables.rows, 1)[k * LANES + lane]
-                    for action in range(actions):
-                        average[slot + action] += average_gain * reach * chance[action * LANES + lane]

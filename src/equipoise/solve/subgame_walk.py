@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Float, Int
-from equipoise._jit import F32, I64, U32, kernel
-from equipoise.solve.bucketed_walk import Play, go_down, leave_board
-from equipoise.solve.plan import Plan, Workspace
+from equipoise._arrays import Int
+from equipoise._jit import F32, I64, kernel, view
+from equipoise.solve.bucketed_walk import Play, Turn, go_down, leave_board
+from equipoise.solve.plan import Plan, Step, Workspace
 from equipoise.solve.public_chance import Scratch
 from equipoise.solve.sampled_last_street import Batches, LaneSpace
 from equipoise.solve.subgame_lanes import Above, Choices, LaneRows, pack_reach, unpack_values, walk_last
+from equipoise.solve.subgame_tables import RowPlaces, RowTables, open_rows
 from equipoise.solve.terminals import evaluate_terminals
 from equipoise.solve.walk import begin_at, bring_reach, clear_deals, onward
 
@@ -80,10 +81,54 @@ def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: W
         board = walk_to_last(plan, play, lanes, scratch, work, at)
 
 
+class SeatWalk(NamedTuple):
+    """All that both walks of a seat need. Pairs are of the abstracted player and its opponent, who walks first."""
+
+    plan: Plan
+    play: Play  # without tables and turns
+    steps: tuple[Step, Step]
+    turns: tuple[Turn, Turn]
+    places: tuple[RowPlaces, RowPlaces]
+    tables: tuple[RowTables, RowTables]
+    batches: tuple[Batches, Batches]
+    spaces: tuple[LaneSpace, LaneSpace]
+    choices: Choices
+    above: Above
+
+
+def _of(walk: SeatWalk, mine: int, theirs: int) -> tuple[Plan, Play, Lanes]:
+    """What one of the walks reads: the walker is the abstracted player (0) or its opponent (1)."""
+    plan, play, tables = walk.plan, walk.play, walk.tables
+    return (
+        Plan(
+            plan.program, plan.boards, plan.runouts, plan.tables, walk.steps[mine], plan.weights, plan.two_cards,
+            plan.root_reach, plan.root_value,
+        ),
+        Play(
+            play.offset, play.stride, play.present, play.board_weight, tables[mine].regret, tables[theirs].regret,
+            tables[mine].increment, tables[theirs].average, play.choice, play.choice_first, play.choice_row,
+            walk.turns[mine],
+        ),
+        Lanes(
+            walk.batches[mine], tables[mine].lanes, tables[theirs].lanes, walk.choices, walk.above, walk.spaces[mine]
+        ),
+    )  # fmt: skip
+
+
+def parts_of(walk: SeatWalk, mine: int) -> tuple[Plan, Play, Lanes]:
+    """The same, from Python."""
+    return _of(walk, mine, 1 - mine)
+
+
+_of_view = view(_of)
+
+
 @kernel
-def add_rows(rows: U32, width: Int, more: F32, gain: Float, floor: Float, table: F32) -> None:
-    """Add to the rows of a street. IN: uint32[row] buckets, float[row, slot] flat; IN OUT: float[bucket, slot] flat."""
-    for k in range(rows.size):
-        start = np.int64(rows[k]) * width
-        for i in range(width):
-            table[start + i] = max(table[start + i] + gain * more[k * width + i], floor)
+def walk_seat(walk: SeatWalk, tables: tuple[F32, F32], scratch: Scratch, work: Workspace, at: I64) -> None:
+    """Open the tables of a subgame, and do both walks of a seat. IN: float[slot] x 2, the regrets of a run."""
+    open_rows(walk.places[0], tables[0], walk.tables[0])
+    open_rows(walk.places[1], tables[1], walk.tables[1])
+    plan, play, lanes = _of_view(walk, 1, 0)
+    walk_subgame(plan, play, lanes, scratch, work, at)
+    plan, play, lanes = _of_view(walk, 0, 1)
+    walk_subgame(plan, play, lanes, scratch, work, at)
