@@ -13,6 +13,7 @@ from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.agents.blueprint import profile_agent
 from equipoise.experiments.leduc_pathology import PUBLISHED, VALUE, class_map
+from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.bucketed_engine import BucketedEngine
 from equipoise.solve.hybrid import HybridCFRBR
 from equipoise.solve.recipe import read_recipe
@@ -60,8 +61,8 @@ def with_best_responses(engine: BucketedEngine, player: int, table: Any, theirs:
 def test_a_cycle_gathers_what_exact_walks_say(name: str, trunk: int, seat: int) -> None:
     """Regrets of both players and the average, on all streets; a trunk of all rounds is CFR with one unabstracted."""
     rules, rng = GAMES[name], np.random.default_rng(trunk)
-    solver = solver_of(rules, trunk, schedule="cfr")
-    solver.boards = solver.source.size
+    cycle = BoardSource(rules, 1, street=min(trunk, rules.rounds - 1)).size
+    solver = solver_of(rules, trunk, schedule="cfr", boards=cycle)
     solver.regret[:] = random_table(solver.regret.size, 0.05, rng)
     solver.trunk_regret[:] = random_table(solver.trunk_regret.size, -0.5, rng)
     mine, theirs = solver.regret.astype(np.float64), solver.trunk_regret.astype(np.float64)

@@ -35,15 +35,14 @@ def run() -> list[Benchmark]:
     """All benchmarks of the group."""
     small, limit = (build_tree(load_game(name)) for name in ("holdem.two-four", "holdem.limit"))
     return [
-        *_sampled("[2-4] hold'em, trunk of 1 round", small, 1, showdown_work(small.rules, FLOP), 195),
+        *_sampled("[2-4] hold'em, trunk of 1 round", small, 1, showdown_work(small.rules, FLOP), 256),
         *_sampled("limit hold'em, trunk of 2 rounds", limit, 2, showdown_work(limit.rules, RIVER), 4),
         _flop_of_limit(limit, showdown_work(limit.rules, RIVER)),
     ]
 
 
-def _solver(tree: PublicTree, trunk: int, subgames: int, threads: int = 1) -> HybridCFRBR:
-    buckets = random_buckets(tree.rules, BUCKETS)
-    return HybridCFRBR(tree, buckets, trunk=trunk, boards=subgames, threads=threads)
+def _solver(tree: PublicTree, trunk: int, threads: int = 1) -> HybridCFRBR:
+    return HybridCFRBR(tree, random_buckets(tree.rules, BUCKETS), trunk=trunk, threads=threads)
 
 
 def _boards_of(tree: PublicTree, showdowns: float) -> float:
@@ -53,17 +52,17 @@ def _boards_of(tree: PublicTree, showdowns: float) -> float:
 
 def _sampled(name: str, tree: PublicTree, trunk: int, showdowns: Work, subgames: int) -> list[Benchmark]:
     """Sampled subgames against their showdowns, and two threads against one: the best of some turns each."""
-    solvers = [_solver(tree, trunk, subgames, threads) for threads in (1, 2)]
+    solvers = [_solver(tree, trunk, threads) for threads in (1, 2)]
     best, bound, walked = np.zeros(len(solvers)), 0.0, []
     for solver in solvers:  # compiled; and where a cycle is short, its subgames are then kept
         again = solver.source.comes_again
-        solver.run(int(again) // subgames if again < MANY else 1)
+        solver.run(int(again) if again < MANY else 1)
     for _ in range(TURNS):
         for i, solver in enumerate(solvers):
             start, before = time.perf_counter(), solver.nodes
-            solver.run(1)
+            solver.run(subgames)
             seconds = time.perf_counter() - start
-            walked.append(_last_boards(solver, solver.nodes - before))
+            walked.append(_last_boards(solver, subgames, solver.nodes - before))
             best[i] = max(best[i], walked[-1] / seconds)
         bound = max(bound, rate(showdowns, SECONDS))
     boards = np.mean(walked) / subgames
@@ -74,25 +73,25 @@ def _sampled(name: str, tree: PublicTree, trunk: int, showdowns: Work, subgames:
     ]
 
 
-def _last_boards(solver: HybridCFRBR, nodes: int) -> float:
+def _last_boards(solver: HybridCFRBR, subgames: int, nodes: int) -> float:
     """How many boards of the last street were walked: all but one for each street before, in each subgame."""
     last = solver.tree.rules.rounds - 1
-    return nodes / (PLAYERS * PLAYERS * len(solver.tree)) - solver.boards * min(last, solver.trunk + 1)
+    return nodes / (PLAYERS * PLAYERS * len(solver.tree)) - subgames * min(last, solver.trunk + 1)
 
 
 def _flop_of_limit(tree: PublicTree, showdowns: Work) -> Benchmark:
     """A subgame of a trunk of one round: two of its turn cards, one thread."""
-    solver = _solver(tree, 1, 1)
+    solver = _solver(tree, 1)
     every = solver.dealer.deal(FLOP, 1.0).cards
     of_turn = every.street_first[3] - every.street_first[2]
     engine, bound, best = solver.engine, 0.0, 0.0
-    worker, tables = engine.worker(), (solver.regret, solver.trunk_regret)
+    worker = engine.worker()
     for _ in range(3):
         start = time.perf_counter()
         subgame = solver.dealer.deal(FLOP, 1.0, first_deals=(0, 1))
         prepared = engine.prepare(subgame)
         for seat in range(PLAYERS):
-            engine.walk(prepared, seat, tables, worker)
+            engine.walk(prepared, seat, solver.tables, worker)
         last = len(subgame.cards.cards) - subgame.cards.street_first[-2]
         best = max(best, last / (time.perf_counter() - start))
         bound = max(bound, rate(showdowns, SECONDS))

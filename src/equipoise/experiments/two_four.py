@@ -141,7 +141,7 @@ def contests(
         hybrid = HybridCFRBR(tree, buckets, trunk=1, threads=threads)
         yield Contest(
             AVERAGE,
-            lambda: hybrid.run(4),
+            lambda: hybrid.run(hybrid.subgames.block),
             lambda: hybrid.iteration,
             lambda: {AVERAGE: lost(hybrid.average, hybrid.average), CURRENT: lost(hybrid.regret, hybrid.regret)},
         )

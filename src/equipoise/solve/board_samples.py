@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise._errors import InputError
 from equipoise._jit import F32, I32, I64, U8, U16, U32, kernel
 from equipoise.abstraction.buckets import BucketMap, BucketTables, buckets_of_deal
 from equipoise.cards.isomorphism import HandIndexer
@@ -80,8 +81,8 @@ class BoardSource:
         if not self._indexer:
             return np.zeros((count, width), np.uint8), np.ones(count, np.float32)
         if not self.cycle:
-            keys = np.random.default_rng([self.seed, first]).random((count, self.rules.deck.size))
-            return keys.argsort(axis=1)[:, :width].astype(np.uint8), np.ones(count, np.float32)
+            decks = [self._deck(number)[:width] for number in range(first, first + count)]
+            return np.array(decks, np.uint8).reshape(count, width), np.ones(count, np.float32)
         parts, size = [], self.size
         while count:
             number, at = divmod(first, size)
@@ -89,6 +90,10 @@ class BoardSource:
             first, count = first + len(parts[-1]), count - len(parts[-1])
         cards = self._indexer.hands(np.concatenate(parts).astype(np.uint64))
         return cards, self._class_sizes(cards)
+
+    def _deck(self, number: int) -> I64:
+        """A shuffled deck."""
+        return np.random.default_rng([self.seed, number]).permutation(self.rules.deck.size)
 
     def _class_sizes(self, cards: U8) -> F32:
         """How many boards renamings make of each: all orders of the suits, over those of suits with the same cards."""
@@ -103,6 +108,14 @@ class BoardSource:
             alike = (held[:, : suit + 1] == held[:, suit : suit + 1]).sum(axis=1)
             sizes *= (suit + 1) / alike.astype(np.float32)
         return np.rint(sizes)
+
+
+def check_sampling(mine: dict[str, int], stored: Any) -> None:
+    """Refuse to go on with a run whose boards follow from other numbers than `mine`; behind those it has some more."""
+    was = dict(zip(mine, (int(number) for number in stored), strict=False))
+    if was != mine:
+        said = ", ".join(f"{name} {number}" for name, number in was.items())
+        raise InputError("a run that samples otherwise", remedy=f"restore it with {said}")
 
 
 class Samples(NamedTuple):

@@ -9,19 +9,21 @@ with a full best response. Both seats are solved, each against an opponent of it
 Samples come in cycles, or, where the trunk has too many boards for that, from a growing list (`growing_boards.py`).
 
 An iteration has one or more subgames (`boards`), which all see the same strategies, as do both players: what a player
-regrets on sampled cards must not meet a strategy that has just been fitted to them. Threads take a seat of a subgame
-each, and share the last street where there are more; what they gather is added in the order of the samples: results do
-not depend on how many there are. The next subgames are dealt meanwhile.
+regrets on sampled cards must not meet a strategy that has just been fitted to them. The seats have nothing in common
+but the samples: with threads each goes its own way, and they wait for each other only where a block of samples ends
+(`dealt_subgames.py`). More threads take subgames of a seat, or share the last street. What they gather is added in the
+order of the samples: results do not depend on how many there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial
 from math import comb
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +31,14 @@ from equipoise._errors import InputError
 from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS
-from equipoise.solve.board_samples import BoardSource
+from equipoise.solve.board_samples import BoardSource, check_sampling
 from equipoise.solve.cfr_br import keeps_average, profile_of
+from equipoise.solve.dealt_subgames import DealtSubgames, block_of
 from equipoise.solve.growing_boards import GrowingBoards, growth_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
-from equipoise.solve.subgame_engine import Prepared, SubgameEngine, Team, Worker
-from equipoise.solve.subgame_tables import RowTables
+from equipoise.solve.subgame_engine import Found, Prepared, RunTables, SubgameEngine, Team, Worker
+from equipoise.solve.subgame_tables import Pace
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
@@ -43,12 +46,7 @@ from equipoise.tree.subgames import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 BOARDS = 1  # subgames an iteration: fewer learn faster
-KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
 MOST_ROWS = 65_535
-
-Found = tuple[RowTables, RowTables]
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 class HybridCFRBR:
@@ -78,88 +76,82 @@ class HybridCFRBR:
         self.averaging = keeps_average(keep)
         self.average: F32 = np.zeros(self.layout.slots if self.averaging else 0, np.float32)
         self.trunk_regret: F32 = np.zeros(trunk_slots(whole, trunk), np.float32)
-        self.iteration = self.nodes = self.visited = 0
+        self.iteration = self.nodes = 0
         street = min(trunk, rules.rounds - 1)
         self.grow = (growth_of(rules, trunk) if cycle is None else 0) if grow is None else grow
         self.source: BoardSource | GrowingBoards = BoardSource(rules, seed, cycle is not False, street)
         if self.grow:
             self.source = GrowingBoards(rules, seed, self.grow, trunk)
-        self._gains = Gains(schedule)
         self.dealer = SubgameDealer(buckets, lossless, trunk)
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
         self.engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
+        self._seats = [_Seat(self, seat, whole, schedule) for seat in range(PLAYERS)]
         self._workers: SimpleQueue[Worker] = SimpleQueue()
         for _ in range(self._leaders):
             self._workers.put(self.engine.worker())
-        self._ahead: tuple[int, list[Future[Prepared]]] = (-1, [])  # dealt for boards from this number on
-        self._kept: dict[tuple[int, ...], Prepared] = {}
+        block = block_of(rules, trunk, boards)
+        self.subgames = DealtSubgames(self.source, self._deal, boards, block, ahead=threads > 1)
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
-        for _ in range(iterations):
-            self._gains.advance(self.iteration + 1, [self.regret, self.trunk_regret], self.average)
-            tasks = [(prepared, seat) for prepared in self._subgames() for seat in range(PLAYERS)]
-            for (prepared, seat), found in zip(tasks, self._each(self._walk, tasks), strict=True):
-                tables = self.regret, self.trunk_regret
-                self.engine.add(prepared, seat, found, self._gains, tables, self.average)
-                self.nodes += PLAYERS * len(self.tree) * len(prepared.subgame.cards.cards)
-            self.visited += self.boards
-            self.iteration += 1
+        end, block = self.iteration + iterations, self.subgames.block
+        while self.iteration < end:
+            numbers = range(self.iteration, min(end, (self.iteration // block + 1) * block))
+            if self.threads == 1:
+                walked = [[seat.run(number) for seat in self._seats] for number in numbers]
+            else:
+                walked = list(self._pool.map(lambda seat: [seat.run(n) for n in numbers], self._seats))  # noqa: B023
+            self.nodes += sum(sum(nodes) for nodes in walked)
+            self.iteration = numbers.stop
+
+    @property
+    def visited(self) -> int:
+        """How many subgames have been walked."""
+        return self.iteration * self.boards
 
     @property
     def _leaders(self) -> int:
         """Threads that take a seat of a subgame each; if there are more, those share the last street."""
         return min(self.threads, PLAYERS * self.boards)
 
-    def _each(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
-        """Do all tasks, in threads; results are in the order of the tasks."""
-        return list(self._pool.map(work, tasks) if self.threads > 1 else map(work, tasks))
+    def walk(self, subgames: list[Prepared], seat: int, pace: Pace) -> None:
+        """Walk the subgames of an iteration for a seat, and add what is gathered, in their order."""
+        if len(subgames) == 1 and not self._team:
+            with self._worker() as worker:
+                self.engine.walk_and_add(subgames[0], seat, self.tables, worker, pace)
+            return
+        each = partial(self._walk, seat=seat)
+        walked = list(self._helpers.map(each, subgames) if self._leaders > PLAYERS else map(each, subgames))
+        for prepared, found in zip(subgames, walked, strict=True):
+            self.engine.add(prepared, seat, found, self.tables, pace)
 
-    def _samples(self, first: int) -> list[tuple[tuple[int, ...], float]]:
-        """The boards of an iteration, and what each counts."""
-        boards, weights = self.source.boards(first, self.boards)
-        return [(tuple(board), float(weight)) for board, weight in zip(boards.tolist(), weights, strict=True)]
+    def _walk(self, prepared: Prepared, seat: int) -> Found:
+        with self._worker() as worker:
+            return self.engine.walk(prepared, seat, self.tables, worker, self._team)
 
-    def _subgames(self) -> list[Prepared]:
-        """The subgames of this iteration; with threads, those of the next are begun."""
-        if self.threads == 1:
-            return self._each(self._subgame, self._samples(self.visited))
-        first, ahead = self._ahead
-        if first != self.visited:
-            ahead = [self._dealing.submit(self._subgame, sample) for sample in self._samples(self.visited)]
-        found = [future.result() for future in ahead]
-        first = self.visited + self.boards
-        self._ahead = first, [self._dealing.submit(self._subgame, sample) for sample in self._samples(first)]
-        return found
-
-    def _walk(self, task: tuple[Prepared, int]) -> Found:
-        """What the walks of a seat gather in a subgame."""
-        prepared, seat = task
+    @contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        """Memory that no other thread uses meanwhile."""
         worker = self._workers.get()
         try:
-            tables = self.regret, self.trunk_regret
-            return self.engine.walk(prepared, seat, tables, worker, averaging=self.averaging, team=self._team)
+            yield worker
         finally:
             self._workers.put(worker)
 
-    def _subgame(self, sample: tuple[tuple[int, ...], float]) -> Prepared:
-        """A subgame, dealt or kept: few games have so few that all can be kept."""
-        board, weight = sample
-        if board in self._kept:
-            return self._kept[board]
-        subgame = self.dealer.deal(board, weight)
-        prepared = self.engine.prepare(subgame)
-        if subgame.bytes * self.source.comes_again <= KEPT_BYTES:
-            self._kept[board] = prepared
-        return prepared
+    @property
+    def tables(self) -> RunTables:
+        return RunTables((self.regret, self.trunk_regret), self.average)
+
+    def _deal(self, board: tuple[int, ...], weight: float) -> Prepared:
+        return self.engine.prepare(self.dealer.deal(board, weight))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._leaders)
+        return ThreadPoolExecutor(PLAYERS)
 
     @cached_property
-    def _dealing(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1)
+    def _helpers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._leaders)
 
     @cached_property
     def _team(self) -> Team | None:
@@ -173,25 +165,43 @@ class HybridCFRBR:
 
     def state(self) -> dict[str, Any]:
         """The opponents' regrets in the trunk, where the sequence of boards stands, and what increments count."""
-        sampling = np.array([*self._sampling, self.visited], np.int64)
-        return {"trunk": self.trunk_regret, "sampling": sampling, "gains": self._gains.state()}
+        sampling = np.array([*self._sampling.values(), self.visited], np.int64)
+        return {"trunk": self.trunk_regret, "sampling": sampling, "gains": self._seats[0].gains.state()}
 
     @property
-    def _sampling(self) -> tuple[int, ...]:
+    def _sampling(self) -> dict[str, int]:
         """What the boards of a run follow from."""
-        return self.source.seed, int(self.source.cycle), self.grow, self.boards
+        return {
+            "seed": self.source.seed, "cycle": int(self.source.cycle), "grow": self.grow, "boards": self.boards
+        }  # fmt: skip
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Take up a run whose tables have been put back."""
-        *sampling, visited = (int(number) for number in state["sampling"])
-        if tuple(sampling) != self._sampling:
-            was = f"seed, cycle, grow and boards {sampling}"
-            raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
+        check_sampling(self._sampling, state["sampling"])
         if state["trunk"].shape != self.trunk_regret.shape:
             raise InputError("a run with another trunk", remedy="restore it with its own")
-        self.iteration, self.nodes, self.visited = iteration, nodes, visited
+        self.iteration, self.nodes = iteration, nodes
         self.trunk_regret[:] = state["trunk"]
-        self._gains.restore(state["gains"])
+        for seat in self._seats:
+            seat.gains.restore(state["gains"])
+
+
+class _Seat:
+    """The abstracted player of a seat and its opponent: a run of its own."""
+
+    def __init__(self, solver: HybridCFRBR, seat: int, whole: SlotLayout, schedule: str) -> None:
+        self.solver, self.seat, self.gains = solver, seat, Gains(schedule)
+        mine, theirs = solver.layout.parts(seat), whole.parts(1 - seat)[: solver.trunk]
+        self._regrets = [*(solver.regret[part] for part in mine), *(solver.trunk_regret[part] for part in theirs)]
+        self._averages = [solver.average[part] for part in mine]
+
+    def run(self, iteration: int) -> int:
+        """Do an iteration: 0, 1, ... Returns how many nodes were walked."""
+        solver, gains = self.solver, self.gains
+        gains.advance(iteration + 1, self._regrets, self._averages)
+        subgames = solver.subgames.of(iteration)
+        solver.walk(subgames, self.seat, Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average)))
+        return PLAYERS * len(solver.tree) * sum(len(prepared.subgame.cards.cards) for prepared in subgames)
 
 
 def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:

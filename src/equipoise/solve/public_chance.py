@@ -23,7 +23,7 @@ from equipoise._errors import InputError
 from equipoise._jit import F32, I64, U16, U32, inlined, inner, kernel, view
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
 from equipoise.games.rules import PLAYERS
-from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples
+from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples, check_sampling
 from equipoise.solve.engine import EMPTY, look, make_workspace
 from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
 from equipoise.solve.program import compile_tree
@@ -109,7 +109,7 @@ class PublicChance:
     def _discounted(self) -> BucketedTables:
         """Do a schedule's discounts of the next iteration, in the tables or in what is added to them."""
         gains = self._gains
-        gains.advance(self.iteration + 1, [self.regret], self.average)
+        gains.advance(self.iteration + 1, [self.regret], [self.average])
         return BucketedTables(
             self._offset, self._stride, self.regret, self._increment, self.average,
             np.float32(gains.regret), gains.floor if self.boards == 1 else _ANY, np.float32(gains.average),
@@ -177,17 +177,18 @@ class PublicChance:
 
     def state(self) -> dict[str, Any]:
         """Where the sequence of boards stands, and what the next increments count."""
-        identity = [self.source.seed, int(self.source.cycle), self.boards, self.visited]
-        return {"sampling": np.array(identity, np.int64), "gains": self._gains.state()}
+        sampling = np.array([*self._sampling.values(), self.visited], np.int64)
+        return {"sampling": sampling, "gains": self._gains.state()}
+
+    @property
+    def _sampling(self) -> dict[str, int]:
+        """What the boards of a run follow from."""
+        return {"seed": self.source.seed, "cycle": int(self.source.cycle), "boards": self.boards}
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Take up a run whose tables have been put back."""
-        seed, cycle, boards, visited = (int(number) for number in state["sampling"])
-        mine = self.source.seed, int(self.source.cycle), self.boards
-        if (seed, cycle, boards) != mine:
-            was = f"seed {seed}, cycle {bool(cycle)}, {boards} boards"
-            raise InputError("a run that samples otherwise", remedy=f"restore it with {was}")
-        self.iteration, self.nodes, self.visited = iteration, nodes, visited
+        check_sampling(self._sampling, state["sampling"])
+        self.iteration, self.nodes, self.visited = iteration, nodes, int(state["sampling"][-1])
         self._gains.restore(state["gains"])
 
 

@@ -93,7 +93,7 @@ class Gains:
         """Regrets are not let below this."""
         return np.float32(0 if self.plus else -np.inf)
 
-    def advance(self, iteration: int, regrets: Sequence[F32], average: F32) -> None:
+    def advance(self, iteration: int, regrets: Sequence[F32], averages: Sequence[F32]) -> None:
         """Do the discounts before an iteration (1, 2, ...), in the tables or in what is added to them."""
         weights = self.weights(iteration)
         if weights.positive == weights.negative:
@@ -101,7 +101,7 @@ class Gains:
         elif not self.plus:
             for table in regrets:
                 discount(table, weights.positive, weights.negative)
-        self.average = _gain(self.average, weights.average, [average], iteration)
+        self.average = _gain(self.average, weights.average, averages, iteration)
 
     def state(self) -> F64:
         """What a resumed run needs."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,16 +25,25 @@ from equipoise.solve.plan import EVALUATE, Plan, Runouts, Tables, Workspace, pad
 from equipoise.solve.program import BettingProgram, compile_tree
 from equipoise.solve.public_chance import Scratch
 from equipoise.solve.sampled_last_street import Batches, LaneSpace, compile_batches, make_lane_space
-from equipoise.solve.schedule import Gains
 from equipoise.solve.subgame_lanes import NOWHERE, Above, Choices, LaneRows
 from equipoise.solve.subgame_tables import Pace, RowPlaces, RowTables, Slots, close_rows, open_rows
-from equipoise.solve.subgame_walk import Lanes, SeatWalk, parts_of, walk_batches, walk_seat, walk_to_last
+from equipoise.solve.subgame_walk import Lanes, SeatWalk, parts_of, walk_and_add, walk_batches, walk_seat, walk_to_last
 from equipoise.tree.bucketed_cards import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
 from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
 from equipoise.tree.subgames import Subgame
 
 ONE = np.float32(1)
+
+
+Found = tuple[RowTables, RowTables]  # of the abstracted player and its opponent
+
+
+class RunTables(NamedTuple):
+    """The tables of a run."""
+
+    regrets: tuple[F32, F32]  # of the abstracted players, and of their opponents in the trunk
+    average: F32  # of the abstracted players; empty if it is not kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +69,7 @@ class Worker:
     at: I64 = field(default_factory=lambda: np.full(1, -1, np.int64))  # where a walk stands
     choice: Any = field(default_factory=lambda: np.zeros(0, np.uint8))
     lanes: Any = field(default_factory=lambda: np.zeros(0, np.uint16))
+    rows: dict[tuple[int, int], RowTables] = field(default_factory=dict)  # of subgames one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,61 +144,64 @@ class SubgameEngine:
         most = max(len(part) for rows in subgame.rows for part in rows[: self.last])
         return Prepared(subgame, self._plan(subgame), plays, places, every, most)
 
-    def walk(
-        self,
-        prepared: Prepared,
-        seat: int,
-        tables: tuple[F32, F32],
-        worker: Worker,
-        *,
-        averaging: bool = True,
-        team: Team | None = None,
-    ) -> tuple[RowTables, RowTables]:
-        """Both walks of a subgame for the abstracted player in a seat. `tables` are its regrets and its opponent's."""
-        opponent = 1 - seat
-        found = self._tables(prepared, 0, seat, averaging), self._tables(prepared, 1, opponent, False)
-        choice = self._room(prepared.subgame, prepared.plays[seat].choice_first, opponent, worker)
-        walk = SeatWalk(
-            prepared.plan, prepared.plays[seat]._replace(choice=choice), (self._steps[seat], self._steps[opponent]),
-            (Turn(self.trunk, False, False, True, False, ONE, ONE, ONE),
-             Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE)),
-            (prepared.places[0][seat], prepared.places[1][opponent]), found,
+    def walk(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, team: Team | None = None) -> Found:
+        """Both walks of a subgame for the abstracted player in a seat, and what they have gathered."""
+        walk, scratch = self._seat_walk(prepared, seat, tables, worker, {}), self._scratch(prepared, worker)
+        if team is None:
+            walk_seat(walk, tables.regrets, scratch, worker.workspace, worker.at)
+        else:
+            team.walk(walk, tables.regrets, scratch, worker)
+        return walk.tables
+
+    def add(self, prepared: Prepared, seat: int, found: Found, tables: RunTables, pace: Pace) -> None:
+        """Add what walks have gathered to the tables of a run."""
+        for which, player in enumerate((seat, 1 - seat)):
+            places = prepared.places[which][player]
+            close_rows(places, found[which], pace, tables.regrets[which], tables.average)
+
+    def walk_and_add(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, pace: Pace) -> None:
+        """Both at once, for the only subgame of an iteration; in memory that is kept."""
+        walk, scratch = self._seat_walk(prepared, seat, tables, worker, worker.rows), self._scratch(prepared, worker)
+        walk_and_add(walk, tables.regrets, tables.average, pace, scratch, worker.workspace, worker.at)
+
+    def _seat_walk(
+        self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, kept: dict[tuple[int, int], RowTables]
+    ) -> SeatWalk:
+        opponent, play, averaging = 1 - seat, prepared.plays[seat], tables.average.size > 0
+        found = self._rows(prepared, 0, seat, averaging, kept), self._rows(prepared, 1, opponent, False, kept)
+        choice = self._room(prepared.subgame, play.choice_first, opponent, worker)
+        answers = Turn(self.trunk, False, False, True, False, ONE, ONE, ONE)
+        responds = Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE)
+        return SeatWalk(
+            prepared.plan, play._replace(choice=choice), (self._steps[seat], self._steps[opponent]),
+            (answers, responds), (prepared.places[0][seat], prepared.places[1][opponent]), found,
             (self.batches[seat], self.batches[opponent]), (worker.spaces[seat], worker.spaces[opponent]),
             self._choices(prepared, opponent, worker), worker.above,
         )  # fmt: skip
-        scratch = self._scratch(prepared, worker)
-        if team is None:
-            walk_seat(walk, tables, scratch, worker.workspace, worker.at)
-        else:
-            team.walk(walk, tables, scratch, worker)
-        return found
 
-    def add(
+    def _rows(
         self,
         prepared: Prepared,
-        seat: int,
-        found: tuple[RowTables, RowTables],
-        gains: Gains,
-        tables: tuple[F32, F32],
-        average: F32,
-    ) -> None:
-        """Add what the walks have gathered to the tables of a run."""
-        pace = Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average))
-        for which, player in enumerate((seat, 1 - seat)):
-            close_rows(prepared.places[which][player], found[which], pace, tables[which], average)
-
-    def _tables(self, prepared: Prepared, which: int, player: int, averaging: bool) -> RowTables:
-        """Tables for a subgame's rows, of zeros."""
+        which: int,
+        player: int,
+        averaging: bool,
+        kept: dict[tuple[int, int], RowTables],
+    ) -> RowTables:
+        """Tables for a subgame's rows: those that are kept, if they fit, or new ones."""
         nodes, places = self.nodes, prepared.places[which][player]
         size = int(places.base[-1])
+        rows = len(prepared.subgame.rows[which][self.last]) if self._in_lanes(which) else 0
+        found = kept.get((which, player))
+        if found and found.regret.size == size and found.lanes.rows == rows:
+            return found
         whole: F32 = np.zeros((3 if averaging else 2) * size, np.float32)
         regret, increment, average = whole[:size], whole[size : 2 * size], whole[2 * size :]
-        rows = len(prepared.subgame.rows[which][self.last]) if self._in_lanes(which) else 0
         actions, reached = nodes.actions[player] * rows * LANES, nodes.decisions[player] * rows * LANES
         lanes = aligned_zeros(2 * actions + (reached if averaging else 0), np.float32)
         chance, total, reach = lanes[:actions], lanes[actions : 2 * actions], lanes[2 * actions :]
         first, before = nodes.first[player], nodes.before[player]
-        return RowTables(regret, increment, average, LaneRows(first, chance, total, reach, before, rows))
+        kept[which, player] = RowTables(regret, increment, average, LaneRows(first, chance, total, reach, before, rows))
+        return kept[which, player]
 
     def _in_lanes(self, which: int) -> bool:
         """Whether a player has tables on the last street; else it responds there."""

@@ -55,8 +55,10 @@ class Pace(NamedTuple):
 
 @kernel
 def open_rows(places: RowPlaces, regret: F32, tables: RowTables) -> None:
-    """Take the regrets of a subgame's rows out of a run's: float[slot]."""
+    """Take the regrets of a subgame's rows out of a run's, and clear what walks add to. IN: float[slot]."""
     last = places.base.size - 1
+    for table in (tables.increment, tables.average, tables.lanes.total, tables.lanes.reach):
+        table[:] = 0
     for street in range(min(places.first_row.size - 1, last)):
         width, start = places.width[street], places.first_row[street]
         for k in range(start, places.first_row[street + 1]):

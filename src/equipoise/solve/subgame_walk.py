@@ -17,7 +17,7 @@ from equipoise.solve.plan import Plan, Step, Workspace
 from equipoise.solve.public_chance import Scratch
 from equipoise.solve.sampled_last_street import Batches, LaneSpace
 from equipoise.solve.subgame_lanes import Above, Choices, LaneRows, pack_reach, unpack_values, walk_last
-from equipoise.solve.subgame_tables import RowPlaces, RowTables, open_rows
+from equipoise.solve.subgame_tables import Pace, RowPlaces, RowTables, close_rows, open_rows
 from equipoise.solve.terminals import evaluate_terminals
 from equipoise.solve.walk import begin_at, bring_reach, clear_deals, onward
 
@@ -132,3 +132,13 @@ def walk_seat(walk: SeatWalk, tables: tuple[F32, F32], scratch: Scratch, work: W
     walk_subgame(plan, play, lanes, scratch, work, at)
     plan, play, lanes = _of_view(walk, 0, 1)
     walk_subgame(plan, play, lanes, scratch, work, at)
+
+
+@kernel
+def walk_and_add(
+    walk: SeatWalk, tables: tuple[F32, F32], average: F32, pace: Pace, scratch: Scratch, work: Workspace, at: I64
+) -> None:
+    """The same, and what was gathered is added to the run: for the only subgame of an iteration."""
+    walk_seat(walk, tables, scratch, work, at)
+    close_rows(walk.places[0], walk.tables[0], pace, tables[0], average)
+    close_rows(walk.places[1], walk.tables[1], pace, tables[1], average)

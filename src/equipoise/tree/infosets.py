@@ -99,6 +99,12 @@ class SlotLayout:
         tree = self.tree
         return np.where(tree.kind == DECISION, self.width[tree.street, np.maximum(tree.player, 0)], 0)
 
+    def parts(self, player: int) -> list[slice]:
+        """[street] a player's part of a table."""
+        sizes = self.width[:, player] * np.array(self.buckets, np.int64)
+        firsts = self.first[:, player]
+        return [slice(int(first), int(first + size)) for first, size in zip(firsts, sizes, strict=True)]
+
     def at(self, table: Any, node: int) -> Any:
         """A decision node's part of a table, as a view: [bucket, action]."""
         tree = self.tree
