@@ -13,6 +13,7 @@ from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.agents.blueprint import profile_agent
 from equipoise.experiments.leduc_pathology import PUBLISHED, VALUE, class_map
+from equipoise.solve import dealt_subgames
 from equipoise.solve.board_samples import BoardSource
 from equipoise.solve.bucketed_engine import BucketedEngine
 from equipoise.solve.hybrid import HybridCFRBR
@@ -122,24 +123,30 @@ def test_it_finds_the_least_loss_of_an_abstraction(trunk: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "trunk", "boards", "grow"),
-    [("leduc", 1, 3, 0), ("limit", 1, 1, 0), ("no-limit", 2, 3, 0), ("no-limit", 2, 2, 4)],
+    [("leduc", 1, 3, 0), ("limit", 1, 1, 0), ("no-limit", 2, 3, 0), ("no-limit", 2, 2, 4), ("leduc", 1, 1, 0)],
 )
-def test_threads_and_interruptions_do_not_matter(name: str, trunk: int, boards: int, grow: int) -> None:
-    """With more threads than seats of subgames, they share the last street."""
+def test_threads_and_interruptions_do_not_matter(
+    name: str, trunk: int, boards: int, grow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads take a seat each; more take subgames, or share the last street. Blocks of samples do not matter."""
     rules = GAMES[name]
     for schedule in ("cfr+", "linear", "practical"):
-        once, threads, first, rest = (
-            solver_of(rules, trunk, boards=boards, grow=grow, threads=1 if i != 1 else 3, schedule=schedule, seed=5)
-            for i in range(4)
+        once, two, three, seven, first, rest = (
+            solver_of(rules, trunk, boards=boards, grow=grow, threads=threads, schedule=schedule, seed=5)
+            for threads in (1, 2, 3, 7, 1, 2)
         )
-        once.run(8)
-        threads.run(8)
+        monkeypatch.setattr(dealt_subgames, "BLOCK", 3 * boards)
+        blocks = solver_of(rules, trunk, boards=boards, grow=grow, threads=2, schedule=schedule, seed=5)
+        monkeypatch.undo()
+        for solver in (once, two, three, seven, blocks):
+            solver.run(8)
+        assert blocks.subgames.block < once.subgames.block or name == "limit"
         first.run(3)
         rest.regret[:], rest.average[:] = first.regret, first.average
         rest.restore(first.iteration, first.nodes, first.state())
         rest.run(5)
         assert once.regret.any() and once.average.any() and once.trunk_regret.any()
-        for other in (threads, rest):
+        for other in (two, three, seven, blocks, rest):
             assert np.array_equal(once.regret, other.regret)
             assert np.array_equal(once.average, other.average)
             assert np.array_equal(once.trunk_regret, other.trunk_regret)

@@ -258,6 +258,7 @@ def test_independent_boards_are_boards() -> None:
     counts = np.bincount(cards.ravel(), minlength=52)
     assert np.abs(counts - 10_000 / 52).max() < 5 * np.sqrt(10_000 / 52)
     assert (source.boards(2000, 5)[0] != cards[:5]).any()
+    assert (source.boards(700, 5)[0] == cards[700:705]).all()  # the n-th follows from the seed and n
 
 
 @pytest.mark.parametrize(("boards", "variant"), [(1, "cfr+"), (3, "cfr+"), (1, "linear"), (3, "practical")])

@@ -35,7 +35,7 @@ def run() -> list[Benchmark]:
     """All benchmarks of the group."""
     small, limit = (build_tree(load_game(name)) for name in ("holdem.two-four", "holdem.limit"))
     return [
-        *_sampled("[2-4] hold'em, trunk of 1 round", small, 1, showdown_work(small.rules, FLOP), 256),
+        *_sampled("[2-4] hold'em, trunk of 1 round", small, 1, showdown_work(small.rules, FLOP), 1024),
         *_sampled("limit hold'em, trunk of 2 rounds", limit, 2, showdown_work(limit.rules, RIVER), 4),
         _flop_of_limit(limit, showdown_work(limit.rules, RIVER)),
     ]

@@ -26,7 +26,7 @@ from equipoise.solve.solver import AVERAGE, CURRENT
 NAME = "cfr-br-figure-11"
 ABOUT = "limit hold'em, 2 and 3 buckets a round: exploitability of CFR-BR against time (an hour on two cores)"
 SCALED = Scale(buckets=(2, 3), minutes=14, points=4)
-FULL = Scale(buckets=(2, 3), minutes=256, points=8, flops=None, boards=16)
+FULL = Scale(buckets=(2, 3), minutes=256, points=8, flops=None)
 PUBLISHED = {2: 218.487, 3: 175.824}
 
 

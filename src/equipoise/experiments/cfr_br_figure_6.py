@@ -35,16 +35,16 @@ from equipoise.solve.solver import AVERAGE, CURRENT
 NAME = "cfr-br-figure-6"
 ABOUT = "limit hold'em, 3 buckets a round: CFR and CFR-BR, exploitability against time (an hour on two cores)"
 SCALED = Scale(buckets=(3,), minutes=14, points=4, cfr_points=6)
-FULL = Scale(buckets=(10,), minutes=384, points=7, flops=None, boards=16, trunks=(2, 1), hands=100_000_000)
+FULL = Scale(buckets=(10,), minutes=384, points=7, flops=None, trunks=(2, 1), hands=100_000_000)
 CFR_CURVE = "CFR"
 PUBLISHED = {"cfr_low": 277, "cfr_final": 305, "cfr_br_current": 92.638, "cfr_br_average": 93.539}
 PUBLISHED_BUCKETS = 10
 
 
 def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
-    """The curves; `full` trains three runs of 6.4 hours on all cores, up to 70 GB of memory on 16 of them for the
+    """The curves; `full` trains three runs of 6.4 hours on all cores, up to 9 GB of memory for the trunk of one round,
 
-    trunk of one round, and takes 175 core-hours of best responses.
+    and takes 175 core-hours of best responses.
     """
     scale = FULL if full else SCALED
     return write(out, figure_6(out, scale, tell), scale)

@@ -19,7 +19,7 @@ from equipoise.solve.subgame_engine import Prepared
 from equipoise.tree.trunk import subgame_boards
 
 KEPT_BYTES = 400_000_000  # of subgames that are kept for the next time
-BLOCK = 64  # last boards of a block of iterations, unless one has more
+BLOCK = 256  # last boards of a block of iterations, unless one has more
 
 Dealt = Prepared | Future[Prepared]
 

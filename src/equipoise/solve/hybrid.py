@@ -37,7 +37,7 @@ from equipoise.solve.dealt_subgames import DealtSubgames, block_of
 from equipoise.solve.growing_boards import GrowingBoards, growth_of
 from equipoise.solve.schedule import Gains
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
-from equipoise.solve.subgame_engine import Found, Prepared, RunTables, SubgameEngine, Team, Worker
+from equipoise.solve.subgame_engine import Found, Kept, Prepared, RunTables, SubgameEngine, Team, Worker
 from equipoise.solve.subgame_tables import Pace
 from equipoise.strategy.profile import Profile
 from equipoise.tree.infosets import SlotLayout
@@ -86,6 +86,7 @@ class HybridCFRBR:
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
         self.engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
         self._seats = [_Seat(self, seat, whole, schedule) for seat in range(PLAYERS)]
+        self._rows: tuple[Kept, Kept] = {}, {}
         self._workers: SimpleQueue[Worker] = SimpleQueue()
         for _ in range(self._leaders):
             self._workers.put(self.engine.worker())
@@ -118,7 +119,7 @@ class HybridCFRBR:
         """Walk the subgames of an iteration for a seat, and add what is gathered, in their order."""
         if len(subgames) == 1 and not self._team:
             with self._worker() as worker:
-                self.engine.walk_and_add(subgames[0], seat, self.tables, worker, pace)
+                self.engine.walk_and_add(subgames[0], seat, self.tables, worker, pace, self._rows[seat])
             return
         each = partial(self._walk, seat=seat)
         walked = list(self._helpers.map(each, subgames) if self._leaders > PLAYERS else map(each, subgames))

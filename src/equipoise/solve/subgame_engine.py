@@ -37,6 +37,7 @@ ONE = np.float32(1)
 
 
 Found = tuple[RowTables, RowTables]  # of the abstracted player and its opponent
+Kept = dict[tuple[int, int], RowTables]  # [abstracted or not, player]
 
 
 class RunTables(NamedTuple):
@@ -69,7 +70,6 @@ class Worker:
     at: I64 = field(default_factory=lambda: np.full(1, -1, np.int64))  # where a walk stands
     choice: Any = field(default_factory=lambda: np.zeros(0, np.uint8))
     lanes: Any = field(default_factory=lambda: np.zeros(0, np.uint16))
-    rows: dict[tuple[int, int], RowTables] = field(default_factory=dict)  # of subgames one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +159,14 @@ class SubgameEngine:
             places = prepared.places[which][player]
             close_rows(places, found[which], pace, tables.regrets[which], tables.average)
 
-    def walk_and_add(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, pace: Pace) -> None:
-        """Both at once, for the only subgame of an iteration; in memory that is kept."""
-        walk, scratch = self._seat_walk(prepared, seat, tables, worker, worker.rows), self._scratch(prepared, worker)
+    def walk_and_add(
+        self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, pace: Pace, kept: Kept
+    ) -> None:
+        """Both at once, for the only subgame of an iteration; its tables are kept for the next."""
+        walk, scratch = self._seat_walk(prepared, seat, tables, worker, kept), self._scratch(prepared, worker)
         walk_and_add(walk, tables.regrets, tables.average, pace, scratch, worker.workspace, worker.at)
 
-    def _seat_walk(
-        self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, kept: dict[tuple[int, int], RowTables]
-    ) -> SeatWalk:
+    def _seat_walk(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, kept: Kept) -> SeatWalk:
         opponent, play, averaging = 1 - seat, prepared.plays[seat], tables.average.size > 0
         found = self._rows(prepared, 0, seat, averaging, kept), self._rows(prepared, 1, opponent, False, kept)
         choice = self._room(prepared.subgame, play.choice_first, opponent, worker)
@@ -179,14 +179,7 @@ class SubgameEngine:
             self._choices(prepared, opponent, worker), worker.above,
         )  # fmt: skip
 
-    def _rows(
-        self,
-        prepared: Prepared,
-        which: int,
-        player: int,
-        averaging: bool,
-        kept: dict[tuple[int, int], RowTables],
-    ) -> RowTables:
+    def _rows(self, prepared: Prepared, which: int, player: int, averaging: bool, kept: Kept) -> RowTables:
         """Tables for a subgame's rows: those that are kept, if they fit, or new ones."""
         nodes, places = self.nodes, prepared.places[which][player]
         size = int(places.base[-1])
@@ -194,6 +187,8 @@ class SubgameEngine:
         found = kept.get((which, player))
         if found and found.regret.size == size and found.lanes.rows == rows:
             return found
+        del found
+        kept.pop((which, player), None)  # its memory goes first
         whole: F32 = np.zeros((3 if averaging else 2) * size, np.float32)
         regret, increment, average = whole[:size], whole[size : 2 * size], whole[2 * size :]
         actions, reached = nodes.actions[player] * rows * LANES, nodes.decisions[player] * rows * LANES
