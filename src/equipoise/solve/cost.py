@@ -35,6 +35,7 @@ class Cost:
     infosets: int
     slots: int
     table_bytes: int
+    trunk_bytes: int  # of the memory, that of CFR-BR's opponents in a trunk
     memory_bytes: int
     disk_bytes: int
 
@@ -49,7 +50,7 @@ class Cost:
             raise InputError(
                 f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
                 f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
-                remedy="use fewer buckets or bet sizes",
+                remedy=f"use {'a shorter trunk' if 2 * self.trunk_bytes > free else 'fewer buckets or bet sizes'}",
             )
         folder = out.absolute()
         while not folder.exists():
@@ -85,6 +86,7 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None, threads: int = 1) ->
         infosets=layout.infosets,
         slots=layout.slots,
         table_bytes=tables,
+        trunk_bytes=opponents if recipe.solver.trunk else 0,
         memory_bytes=tables + opponents + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
         disk_bytes=(recipe.checkpoint.keep + 1) * (tables + opponents) + (STRATEGIES + currents) * layout.slots,
     )

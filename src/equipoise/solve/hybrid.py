@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from math import comb
 from queue import SimpleQueue
 from typing import Any
@@ -92,18 +92,22 @@ class HybridCFRBR:
             self._workers.put(self.engine.worker())
         block = block_of(rules, trunk, boards)
         self.subgames = DealtSubgames(self.source, self._deal, boards, block, ahead=threads > 1)
+        self._pool, self._helpers = ThreadPoolExecutor(PLAYERS), ThreadPoolExecutor(self._leaders)
+        self._team: Team | None = None
+        if threads > self._leaders:
+            self._team = self.engine.team(ThreadPoolExecutor(threads), threads)
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
         end, block = self.iteration + iterations, self.subgames.block
         while self.iteration < end:
-            numbers = range(self.iteration, min(end, (self.iteration // block + 1) * block))
+            start, stop = self.iteration, min(end, (self.iteration // block + 1) * block)
             if self.threads == 1:
-                walked = [[seat.run(number) for seat in self._seats] for number in numbers]
+                nodes = [seat.run(n, n + 1) for n in range(start, stop) for seat in self._seats]
             else:
-                walked = list(self._pool.map(lambda seat: [seat.run(n) for n in numbers], self._seats))  # noqa: B023
-            self.nodes += sum(sum(nodes) for nodes in walked)
-            self.iteration = numbers.stop
+                nodes = [each.result() for each in [self._pool.submit(seat.run, start, stop) for seat in self._seats]]
+            self.nodes += sum(nodes)
+            self.iteration = stop
 
     @property
     def visited(self) -> int:
@@ -146,20 +150,6 @@ class HybridCFRBR:
     def _deal(self, board: tuple[int, ...], weight: float) -> Prepared:
         return self.engine.prepare(self.dealer.deal(board, weight))
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(PLAYERS)
-
-    @cached_property
-    def _helpers(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._leaders)
-
-    @cached_property
-    def _team(self) -> Team | None:
-        if self.threads <= self._leaders:
-            return None
-        return self.engine.team(ThreadPoolExecutor(self.threads), self.threads)
-
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""
         return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
@@ -196,13 +186,15 @@ class _Seat:
         self._regrets = [*(solver.regret[part] for part in mine), *(solver.trunk_regret[part] for part in theirs)]
         self._averages = [solver.average[part] for part in mine]
 
-    def run(self, iteration: int) -> int:
-        """Do an iteration: 0, 1, ... Returns how many nodes were walked."""
-        solver, gains = self.solver, self.gains
-        gains.advance(iteration + 1, self._regrets, self._averages)
-        subgames = solver.subgames.of(iteration)
-        solver.walk(subgames, self.seat, Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average)))
-        return PLAYERS * len(solver.tree) * sum(len(prepared.subgame.cards.cards) for prepared in subgames)
+    def run(self, start: int, stop: int) -> int:
+        """Do some iterations: 0, 1, ... Returns how many nodes were walked."""
+        solver, gains, boards = self.solver, self.gains, 0
+        for iteration in range(start, stop):
+            gains.advance(iteration + 1, self._regrets, self._averages)
+            subgames = solver.subgames.of(iteration)
+            solver.walk(subgames, self.seat, Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average)))
+            boards += sum(len(prepared.subgame.cards.cards) for prepared in subgames)
+        return PLAYERS * len(solver.tree) * boards
 
 
 def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:
