@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from math import comb
@@ -105,49 +105,26 @@ def exploitability(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
-    has_flops = rules.rounds > 1 and rules.board_cards[1] > 0
-    if not has_flops and (sample_flops is not None or out is not None):
-        raise InputError("a game without flops", remedy="leave out the sample and the file of flops")
-    if sample_flops is not None and sample_flops < LEAST_SAMPLE:
-        raise InputError(f"a sample of {sample_flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
     started = time.monotonic()
-    measurement = _measurement(rules, agent, menu, threads)
-    if rules.rounds == 1:
-        parts, flops, sample = measurement.one_street(), 0, None
-    elif sample_flops is not None:
-        drawn = measurement.draw(sample_flops, seed)
-        by_number = measurement.flops(sorted(set(drawn.tolist())), out, progress)
-        parts, sample = measurement.estimate(drawn, by_number)
-        flops = len(by_number)
-    else:
-        apart = measurement.is_large if by_flop is None else by_flop
-        parts = measurement.exact(apart or out is not None, out, progress)
-        flops, sample = len(measurement.deals[0]), None
-    return Exploitability(
-        player_values=(float(parts[0].sum()), float(parts[1].sum())),
-        by_street={rules.street_name(s): (float(v[0]), float(v[1])) for s, v in enumerate(parts.T)},
-        big_blind=rules.big_blind,
-        method="exact",
-        flops=flops,
-        seconds=time.monotonic() - started,
-        sample=sample,
-    )
+    found = measurement_of(rules, agent, menu, threads).found(sample_flops, seed, by_flop, out, progress)
+    return replace(found, seconds=time.monotonic() - started)
 
 
-def flops_kept(
-    rules: GameRules, agent: Strategy | str, path: str | Path, *, menu: BetMenu | str | None = None
-) -> float:
-    """Which part of all flops a file has, from 0 to 1."""
-    measurement = _measurement(rules, agent, menu, 1)
-    return len(measurement.file(path).values) / len(measurement.deals[0])
-
-
-def _measurement(rules: GameRules, agent: Strategy | str, menu: BetMenu | str | None, threads: int) -> Measurement:
+def measurement_of(rules: GameRules, agent: Strategy | str, menu: BetMenu | str | None, threads: int) -> Measurement:
+    """What `exploitability` takes its numbers from: for more than one question about the same strategy."""
     if not rules.limit and not isinstance(menu, BetMenu):
         menu = load_menu(menu or DEFAULT_MENU, rules)
     tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
     strategy = NamedAgent(agent) if isinstance(agent, str) else agent
     return Measurement(rules, strategy, tree, threads or all_cores())
+
+
+def _check_flops(rules: GameRules, sample_flops: int | None, out: str | Path | None) -> None:
+    has_flops = rules.rounds > 1 and rules.board_cards[1] > 0
+    if not has_flops and (sample_flops is not None or out is not None):
+        raise InputError("a game without flops", remedy="leave out the sample and the file of flops")
+    if sample_flops is not None and sample_flops < LEAST_SAMPLE:
+        raise InputError(f"a sample of {sample_flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +178,43 @@ class Measurement:
         theirs = [never & (self.tree.player[self.tree.parent] == 1 - player) for player in range(PLAYERS)]
         engines = [Engine(prune(self.tree, gone), cards, precision=precision) for gone in theirs]
         return [_Side(player, engine, self.strategy) for player, engine in enumerate(engines)]
+
+    def found(
+        self,
+        sample_flops: int | None = None,
+        seed: int = 1,
+        by_flop: bool | None = None,
+        out: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Exploitability:
+        """As `exploitability` says."""
+        started, rules = time.monotonic(), self.rules
+        _check_flops(rules, sample_flops, out)
+        flops, sample = 0, None
+        if rules.rounds == 1:
+            parts = self.one_street()
+        elif sample_flops is not None:
+            drawn = self.draw(sample_flops, seed)
+            by_number = self.flops(sorted(set(drawn.tolist())), out, progress)
+            parts, sample = self.estimate(drawn, by_number)
+            flops = len(by_number)
+        else:
+            apart = self.is_large if by_flop is None else by_flop
+            parts = self.exact(apart or out is not None, out, progress)
+            flops = len(self.deals[0])
+        return Exploitability(
+            player_values=(float(parts[0].sum()), float(parts[1].sum())),
+            by_street={rules.street_name(s): (float(v[0]), float(v[1])) for s, v in enumerate(parts.T)},
+            big_blind=rules.big_blind,
+            method="exact",
+            flops=flops,
+            seconds=time.monotonic() - started,
+            sample=sample,
+        )
+
+    def has_all_flops(self, path: str | Path) -> bool:
+        """Whether a file has what every flop brings."""
+        return len(self.file(path).values) == len(self.deals[0])
 
     def one_street(self) -> F64:
         """[player, street] where there is one street only."""

@@ -16,7 +16,7 @@ from typing import Any
 from equipoise._errors import InputError
 from equipoise.abstraction.build import Tell
 from equipoise.agents.load import load_agent
-from equipoise.measure.best_response import Exploitability, exploitability, flops_kept
+from equipoise.measure.best_response import Exploitability, measurement_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def measure_by_reference(
     """
     pairs = [(what, out), (reference, reference_flops)]
     agents = [load_agent(name, game, menu) for name, _ in pairs]
-    (_, rules, own_menu), (other, other_rules, other_menu) = agents
+    (_, rules, own_menu), (_, other_rules, other_menu) = agents
     if (rules, own_menu) != (other_rules, other_menu):
         raise InputError(
             f"{reference} plays another game or other bets than {what}", remedy="name a reference of the same"
@@ -70,21 +70,11 @@ def measure_by_reference(
     found = []
     for (name, file), (agent, *_) in zip(pairs, agents, strict=True):
         tell = partial(progress, f"best response to {name}") if progress else None
-        found.append(
-            exploitability(
-                rules,
-                agent,
-                menu=own_menu,
-                sample_flops=sample_flops,
-                seed=seed,
-                threads=threads,
-                out=file,
-                progress=tell,
-            )
-        )
+        measurement = measurement_of(rules, agent, own_menu, threads)
+        found.append(measurement.found(sample_flops, seed, out=file, progress=tell))
     first, second = (each.sample for each in found)
     assert first and second
     exact = None
-    if reference_flops is not None and flops_kept(rules, other, reference_flops, menu=own_menu) == 1:
-        exact = exploitability(rules, other, menu=own_menu, threads=threads, out=reference_flops).exploitability
+    if reference_flops is not None and measurement.has_all_flops(reference_flops):
+        exact = measurement.found(out=reference_flops).exploitability
     return Referenced(found[0], reference, first.less(second), exact)
