@@ -119,6 +119,8 @@ def train(
         with _stopping() as asked:
             stopped = training.go(asked)
             training.finish(stopped)
+        if asked.is_set():
+            stopped = "interrupted"  # also where Ctrl-C came when the run was at its end: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
 
 
