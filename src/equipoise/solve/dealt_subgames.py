@@ -50,22 +50,19 @@ class DealtSubgames:
     def of(self, iteration: int) -> list[Prepared]:
         """The subgames of an iteration."""
         number, at = divmod(iteration, self.block)
+        wanted = (number, number + 1) if self._pool else (number,)
         with self._lock:
-            if number not in self._blocks:
-                self._blocks = {n: dealt for n, dealt in self._blocks.items() if n == number + 1}
-                self._begin(number)
-            if self._pool and number + 1 not in self._blocks:
-                self._blocks = {number: self._blocks[number]}
-                self._begin(number + 1)
+            if any(each not in self._blocks for each in wanted):
+                self._blocks = {each: self._blocks.get(each) or self._begin(each) for each in wanted}
             dealt = self._blocks[number][at * self._boards : (at + 1) * self._boards]
         return [each.result() if isinstance(each, Future) else each for each in dealt]
 
-    def _begin(self, number: int) -> None:
+    def _begin(self, number: int) -> list[Dealt]:
         """Sample the boards of a block, and deal its subgames or have them dealt."""
         count = self.block * self._boards
         boards, weights = self._source.boards(number * count, count)
         samples = list(zip(map(tuple, boards.tolist()), weights.tolist(), strict=True))
-        self._blocks[number] = [self._kept.get(board) or self._have_dealt(board, weight) for board, weight in samples]
+        return [self._kept.get(board) or self._have_dealt(board, weight) for board, weight in samples]
 
     def _have_dealt(self, board: tuple[int, ...], weight: float) -> Dealt:
         if self._pool:
