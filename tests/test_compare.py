@@ -17,9 +17,10 @@ import pytest
 
 import equipoise
 from equipoise import AbstractCFR, BucketMap, InputError, build_tree, compare_abstractions, load_game, measure_agent
+from equipoise._array_file import load_header
 from equipoise.experiments.compare import winnings
 from equipoise.experiments.comparison import AbstractionComparison, Ranking, rank
-from equipoise.experiments.curves import Curve, Measuring, Point, Until, follow
+from equipoise.experiments.curves import FORMAT, Curve, Measuring, Point, Until, follow
 from equipoise.play.tournament import Tournament
 from equipoise.solve.recipe import Recipe, load_recipe, with_solver
 from equipoise.strategy.file import load_strategy
@@ -158,10 +159,10 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
     numbers = ("--iterations", "500", "--cfr-iterations", "300000", "--hands", "20000", "--threads", "1")
     said = command(recipes["two"], recipes["four"], "--game", "leduc", *numbers, "--points", "4", "--json")
     moments: tuple[Callable[[], bool], ...] = (
-        lambda: (out / "runs" / "two" / "cfr-br" / "curve.json").exists(),
+        lambda: (out / "runs" / "two" / "cfr-br" / "curve.points").exists(),
         lambda: (out / "runs" / "two" / "cfr" / "checkpoints").exists(),
-        lambda: (out / "runs" / "four" / "cfr-br" / "curve.json").exists(),
-        lambda: any((out / "matches.pairs").glob("*.json")),
+        lambda: (out / "runs" / "four" / "cfr-br" / "curve.points").exists(),
+        lambda: any((out / "matches.pairs").glob("*.pair")),
     )
     for number, moment in enumerate(moments):
         process = subprocess.Popen(
@@ -175,13 +176,14 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
         assert (answer, process.returncode) == ("", 130 if number == 1 else -signal.SIGKILL)
         assert ("stopped; the same command goes on in" in told) == (number == 1)
     assert not (out / "compare.json").exists()
-    before = json.loads((out / "runs" / "two" / "cfr-br" / "curve.json").read_text())["points"]
+    kept = out / "runs" / "two" / "cfr-br" / "curve.points"
+    before = load_header(kept, FORMAT, remedy="")["points"]
     done = subprocess.run([*said, "--out", str(out)], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     options = {**SETTINGS, "iterations": 500, "cfr_iterations": 300_000, "points": 4}
     whole = compare_abstractions([recipes["four"], recipes["two"]], **options)
     assert plain(json.loads(done.stdout)) == plain(whole.as_json())
-    assert before == json.loads((out / "runs" / "two" / "cfr-br" / "curve.json").read_text())["points"]
+    assert before == load_header(kept, FORMAT, remedy="")["points"]
 
 
 def by_cfr_br(recipes: dict[str, str], stage: int | None = None) -> Recipe:
@@ -211,7 +213,7 @@ def test_curves_go_on_where_more_is_asked_and_refuse_less(recipes: dict[str, str
             curve(recipe, folder, less)
     with pytest.raises(InputError, match="another recipe"):
         curve(by_cfr_br(recipes, stage=5), folder, Until(iterations=160))
-    (folder / "curve.json").write_text("{")  # of what is not whole nothing is known: the strategy is measured again
+    (folder / "curve.points").write_text("{")  # of what is not whole nothing is known: the strategy is measured again
     assert [point.mbb for point in curve(recipe, folder, Until(iterations=160)).points] == [long.last.mbb]
 
 

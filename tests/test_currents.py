@@ -192,7 +192,7 @@ def test_killed_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     train(chosen, tmp_path / "whole", iterations)
     fork, resumed = multiprocessing.get_context("fork"), []
     for _ in range(6):
-        child = fork.Process(target=train, args=(chosen, out, iterations), kwargs={"resume": True})
+        child = fork.Process(target=train, args=(chosen, out, iterations), kwargs={"resume": RunFolder(out).is_run})
         child.start()
         time.sleep(rng.uniform(0.1, 0.4))
         child.kill()

@@ -320,23 +320,21 @@ def test_large_arrays_are_kept_and_damaged_ones_built_again(monkeypatch: pytest.
     richer = dataclasses.replace(rules, stacks=(10**6, 10**6))
     features.histograms(richer, 1, progress=calls.append)
     assert not calls  # the same cards, other bets
-    files = sorted(tmp_path.rglob("*.npy"))
-    assert [path.stem for path in files] == ["histogram", "total", "total_of_squares"]
-    for path in files:
-        whole = path.read_bytes()
-        for damaged in (
-            whole[:-1], whole[: len(whole) // 2], b"", whole[:3] + b"?" + whole[4:], whole[:-20] + b"?" + whole[-19:],
-            whole + b"?",
-        ):  # fmt: skip
-            assert damaged != whole
-            path.write_bytes(damaged)
-            found, built = build()
-            assert built
-            assert path.read_bytes() == whole
-            np.testing.assert_array_equal(found.histogram, first.histogram)
-            np.testing.assert_array_equal(found.total, first.total)
-        path.unlink()
-        assert build()[1]
+    (path,) = tmp_path.rglob("*.arrays")
+    whole = path.read_bytes()
+    for damaged in (
+        whole[:-1], whole[: len(whole) // 2], b"", whole[:3] + b"?" + whole[4:], whole[:-20] + b"?" + whole[-19:],
+        whole + b"?",
+    ):  # fmt: skip
+        assert damaged != whole
+        path.write_bytes(damaged)
+        found, built = build()
+        assert built
+        assert path.read_bytes() == whole
+        np.testing.assert_array_equal(found.histogram, first.histogram)
+        np.testing.assert_array_equal(found.total, first.total)
+    path.unlink()
+    assert build()[1]
     assert not build()[1]
     assert build(49)[1]
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
@@ -350,7 +348,7 @@ def test_a_change_of_cards_or_format_is_another_file(monkeypatch: pytest.MonkeyP
         features.strengths(variant)
     monkeypatch.setattr(hands, "FORMAT", 0)
     features.strengths(rules)
-    assert len(list(tmp_path.rglob("*.npy"))) == 4
+    assert len(list(tmp_path.rglob("*.arrays"))) == 4
 
 
 def test_without_a_disk_everything_still_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

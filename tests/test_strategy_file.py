@@ -189,6 +189,6 @@ def test_the_lossless_map_plays_a_known_equilibrium() -> None:
 def test_a_header_is_readable(trained: Path) -> None:
     with (trained / "strategy.u8").open("rb") as file:
         header = json.loads(file.readline())
-    assert header["format"] == "equipoise strategy 1"
+    assert header["format"] == "equipoise strategy 2"
     assert header["name"] == "leduc"
     assert set(header["marks"]) == {"game", "tree", "buckets"}

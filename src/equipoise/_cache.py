@@ -46,10 +46,13 @@ def cache_root() -> Path:
     return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "equipoise"
 
 
-@functools.cache
 def cache_folder(name: str) -> Path:
     """A folder of the cache, made if need be, which nobody else can write to; a temporary one if none can be made."""
-    root = cache_root()
+    return _folder(cache_root(), name)
+
+
+@functools.cache
+def _folder(root: Path, name: str) -> Path:
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (root, root / name):

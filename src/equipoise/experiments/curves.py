@@ -31,7 +31,7 @@ from equipoise.solve.run_folder import RunFolder
 from equipoise.strategy.file import StrategyFile, load_strategy
 
 FORMAT = "equipoise curve 2"
-FILE = "curve.json"
+FILE = "curve.points"
 FLOPS = 40  # that exploitability is estimated from where it cannot be had exactly
 Say = Callable[[str], None]
 

@@ -130,7 +130,9 @@ def looks(minutes: float, points: int) -> list[float]:
 def trained(contender: Contender, scale: Scale, out: Path, tell: Tell) -> list[Point]:
     """Train a run from point to point, as far as it is not there yet; all its points, in the order of training."""
     run = out / "runs" / contender.name
-    RunFolder(run).check_same(contender.recipe)
+    folder = RunFolder(run)
+    if folder.is_run:
+        folder.check_same(contender.recipe)
     points = kept_points(contender, out)
     reached = points[-1].seconds if points else 0.0
     coming = [minutes for minutes in looks(scale.minutes, contender.points) if reached < 60 * minutes]
@@ -141,12 +143,7 @@ def trained(contender: Contender, scale: Scale, out: Path, tell: Tell) -> list[P
     for minutes in coming:
         tell(f"{contender.name}: training to {60 * minutes:.0f} s")
         done = train(
-            contender.recipe,
-            run,
-            resume=RunFolder(run).is_run,
-            minutes=minutes,
-            threads=scale.threads or None,
-            say=tell,
+            contender.recipe, run, resume=folder.is_run, minutes=minutes, threads=scale.threads or None, say=tell
         )
         if done.stopped == "interrupted":
             raise KeyboardInterrupt
