@@ -318,11 +318,11 @@ class Liar(SlumbotTable):
 
     tamper: Callable[[Answer], Answer]
 
-    def new_hand(self, request: Answer) -> Answer:
-        return self.tamper(super().new_hand(request))
+    def new_hand(self, request: Answer, peer: str = "") -> Answer:
+        return self.tamper(super().new_hand(request, peer))
 
-    def act(self, request: Answer) -> Answer:
-        return self.tamper(super().act(request))
+    def act(self, request: Answer, peer: str = "") -> Answer:
+        return self.tamper(super().act(request, peer))
 
 
 @pytest.mark.parametrize(
