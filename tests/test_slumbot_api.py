@@ -483,7 +483,7 @@ def test_slow_and_idle_connections_and_logins_deny_nobody() -> None:
                     connection.send(b"P")
 
     sessions = table("call")
-    with serving(sessions) as server, ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+    with serving(sessions) as server, ThreadPoolExecutor(1) as pool, ExitStack() as stack:
         stack.callback(stop.set)
         slow += [stack.enter_context(dial(server)) for _ in range(64)]
         dripping = pool.submit(drip)
