@@ -95,6 +95,7 @@ LINES = (
     b"# a comment", b";", b"VERSION:2.0.0", b"MATCHSTATE:0:0::AsAd|", b"MATCHSTATE:1:0::|AsAd:r99999999999", b"\x1b[2J",
     b'{"error_msg": "\\u001b[2J"}', b"POST /api/new_hand HTTP/1.1", b"GET / HTTP/0.9", b"MATCHSTATE" + b":" * 3000,
 )  # fmt: skip
+TOKEN = b"01234567-89ab-cdef-0123-456789abcdef"
 Mutation = Callable[[random.Random, bytes], bytes]
 
 
@@ -169,11 +170,13 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
-def mutate(rng: random.Random, text: bytes) -> bytes:
-    """A message that is nearly the one given."""
+def mutate(rng: random.Random, text: bytes, token: str = "") -> bytes:
+    """A message that is nearly the one given; the same for a seed, though servers draw other tokens every time."""
+    if token:
+        text = text.replace(token.encode(), TOKEN)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         text = rng.choice(MUTATIONS)(rng, text)
-    return text
+    return text.replace(TOKEN, token.encode()) if token else text
 
 
 def deliver(rng: random.Random, connection: socket.socket, message: bytes) -> bool:
@@ -234,13 +237,17 @@ def http_request(rng: random.Random, token: str) -> bytes:
 def ask(server: SlumbotServer, rng: random.Random, message: bytes) -> str:
     """Send a message; what became of it."""
     received = b""
-    with socket.create_connection(server.server_address[:2], WAIT) as connection:
+    with socket.create_connection((HOST, server.server_address[1]), WAIT) as connection:
         if not deliver(rng, connection, message):
             return "broken off"
-        with suppress(ConnectionError):
+        try:
             connection.shutdown(socket.SHUT_WR)
             while chunk := connection.recv(65536):
                 received += chunk
+        except TimeoutError:
+            raise
+        except OSError:  # reset by the server
+            pass
     assert b"Traceback" not in received
     if not received:
         return "closed"
@@ -265,7 +272,7 @@ def attack_slumbot_server(messages: int, seed: int) -> Report:
         try:
             token = table.login({})["token"]
             for _ in range(messages):
-                report.outcomes[ask(server, rng, mutate(rng, http_request(rng, token)))] += 1
+                report.outcomes[ask(server, rng, mutate(rng, http_request(rng, token), token))] += 1
                 assert not playing.done(), playing.result()
         finally:
             over.set()
@@ -402,7 +409,7 @@ class HostileServer:
             connection.sendall(message)
             return
         self.sent += 1
-        deliver(self.rng, connection, mutate(self.rng, message))
+        deliver(self.rng, connection, mutate(self.rng, message, answer.get("token", "")))
 
 
 @contextmanager

@@ -115,7 +115,7 @@ class _Seat:
         if line == self.last[0]:
             self.repeats += 1
             if self.repeats > _MOST_REPEATS:
-                raise InputError(f"{shown(line, 80)} for the {self.repeats + 1}th time", remedy="the dealer is stuck")
+                raise InputError(f"{shown(line, 80)} sent {self.repeats + 1} times", remedy="the dealer is stuck")
             return self.last[1]
         seen = read_match_state(self.agent.rules, line)
         if self.seen is None or seen.hand != self.seen.hand:
