@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def dealing(game: str, hands: int, **options: Any) -> Iterator[tuple[tuple[int, 
 
 
 def match(
-    game: str, hands: int, players: tuple[str, str], *, seed: int = 7, **options: Any
+    game: str, hands: int, players: tuple[str, str], *, seed: int | None = 7, **options: Any
 ) -> tuple[DealerResult, list[ClientResult]]:
     """Two clients at a dealer, in threads."""
     with dealing(game, hands, seed=seed, **options) as (ports, result), ThreadPoolExecutor(2) as pool:
@@ -263,8 +263,8 @@ QUICK = Timeouts(response=0.4, hand=10, per_hand=10, start=5)
         (b"x" * 5000, "more than 4096"),  # a line without end
         (b"MATCHSTATE:1:0::" + b"9" * 4096 + b"\r\n", "more than 4096"),
         (bytes(range(256)) * 8 + b"\r\n", "out of time"),
-        (b"#\n" * 100_000, "out of time"),
-        (b"\n" * 100_000, "out of time"),
+        (b"#\n" * 100_000, "10,000 lines and no answer"),
+        (b"\n" * 100_000, "10,000 lines and no answer"),
         (b"", "out of time"),
     ],
 )
@@ -281,13 +281,73 @@ def test_hostile_answers_stop_the_match(hostile: bytes, stopped: str, tmp_path: 
     assert len(said) <= 1
 
 
-def test_a_flood_that_never_ends_is_out_of_time() -> None:
-    with raw_table(NOLIMIT, timeouts=QUICK) as (_, two, result):
+def test_a_flood_that_never_ends_stops_the_match() -> None:
+    with raw_table(NOLIMIT) as (_, two, result):
         two.read()
         with suppress(OSError):
             while not result.done():
                 two.socket.sendall(b"; nothing to say\r\n" * 50)
+        assert "10,000 lines and no answer" in result.result(WAIT).stopped
+
+
+def test_a_byte_now_and_then_buys_no_time() -> None:
+    with raw_table(NOLIMIT, timeouts=QUICK) as (_, two, result):
+        two.read()
+        with suppress(OSError):
+            while not result.done():
+                two.socket.sendall(b"M")
+                time.sleep(0.05)
         assert "out of time" in result.result(WAIT).stopped
+
+
+def test_a_connection_that_is_no_player_keeps_nobody_from_a_seat() -> None:
+    """Silent ones, one that drips, one that talks of something else, and many: the player that comes last sits down."""
+    said: list[str] = []
+    with dealing(NOLIMIT, 1, say=said.append) as (ports, result), ExitStack() as stack:
+        idle = [socket.create_connection((HOST, port), WAIT) for port in ports for _ in range(40)]
+        for connection in idle:
+            stack.enter_context(connection)
+        for number, connection in enumerate(idle):
+            with suppress(OSError):
+                connection.sendall([b"", b"VERSION", b"GET / HTTP/1.1\r\n\r\n", b"V" * 9000][number % 4])
+        one, two = Raw(ports[0]), Raw(ports[1])
+        one.read()
+        two.say(f"{two.read()}:f")
+        assert result.result(WAIT).score == (50, -50)
+        one.close()
+        two.close()
+    assert len(said) <= 2
+
+
+def test_a_seat_that_is_taken_is_closed_to_others() -> None:
+    with dealing(NOLIMIT, 1) as (ports, result):
+        waiting = socket.create_connection((HOST, ports[0]), WAIT)
+        one, two = Raw(ports[0]), Raw(ports[1])
+        one.read()
+        with pytest.raises(OSError):
+            late = socket.create_connection((HOST, ports[0]), WAIT)
+            late.close()
+        with suppress(ConnectionError):
+            assert waiting.recv(100) == b""
+        two.say(f"{two.read()}:f")
+        assert result.result(WAIT).score == (50, -50)
+        one.close()
+        two.close()
+        waiting.close()
+
+
+def test_without_a_seed_the_cards_are_new_and_the_seed_is_told(tmp_path: Path) -> None:
+    def deal(name: str, seed: int | None) -> tuple[DealerResult, str]:
+        result, _ = match(NOLIMIT, 5, ("call", "call"), log=tmp_path / name, seed=seed)
+        return result, (tmp_path / name).read_text()
+
+    first, log = deal("a", None)
+    second, _ = deal("b", None)
+    assert first.seed != second.seed
+    assert first.as_json()["seed"] == first.seed
+    assert log.splitlines()[0] == f"# name/game/hands/seed a {NOLIMIT} 5 {first.seed}"
+    again, repeated = deal("c", first.seed)
+    assert (again.score, repeated.splitlines()[1:]) == (first.score, log.splitlines()[1:])
 
 
 @pytest.mark.parametrize(
@@ -367,10 +427,10 @@ def scripted_dealer(*chunks: bytes, pause: float = 0.0) -> Iterator[tuple[int, l
             connection, _ = door.accept()
             with connection, connection.makefile("rb") as file:
                 heard.append(file.readline().decode())
-                for chunk in chunks:
-                    connection.sendall(chunk)
-                    time.sleep(pause)
                 with suppress(OSError):
+                    for chunk in chunks:
+                        connection.sendall(chunk)
+                        time.sleep(pause)
                     connection.shutdown(socket.SHUT_WR)
                     heard.extend(line.decode() for line in file)
 
@@ -466,6 +526,42 @@ def test_a_silent_dealer_and_none_at_all() -> None:
         play_at(player("call", NOLIMIT), HOST, 99999, seed=1, timeout=1)
 
 
+@pytest.mark.parametrize("sent", [b"M", b"#\r\n", b"\r\n"])
+def test_bytes_and_comments_that_are_no_state_buy_no_time(sent: bytes) -> None:
+    with (
+        scripted_dealer(*[sent] * 100, pause=0.05) as (port, _),
+        pytest.raises(InputError, match="silent") as caught,
+    ):
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=0.3)
+    assert str(caught.value).startswith(f"{HOST}:{port}: ")
+
+
+@pytest.mark.parametrize("state", [b"MATCHSTATE:1:4::|AsAd\r\n", b"MATCHSTATE:0:4::AsAd|\r\n"])
+def test_a_dealer_that_is_stuck_is_left(state: bytes) -> None:
+    """The same state for ever, where we are to act and where we are not."""
+    with scripted_dealer(state * 2000) as (port, heard), pytest.raises(InputError, match="sent 102 times"):
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=WAIT)
+    assert len(heard) <= 1 + 101
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        (b"MATCHSTATE:1:4::|AsAd", b"MATCHSTATE:1:4:c:|AsAd", b"MATCHSTATE:1:4::|AsAd"),  # back
+        (b"MATCHSTATE:1:4:f:|AsAd", b"MATCHSTATE:0:3::AsAd|"),  # an earlier hand
+        (b"MATCHSTATE:1:4:c:|AsAd", b"MATCHSTATE:1:4:r200:|AsAd"),  # another betting
+        (b"MATCHSTATE:1:4::|AsAd", b"MATCHSTATE:1:4:c:|AsAh"),  # other cards
+        (b"MATCHSTATE:1:4::|AsAd", b"MATCHSTATE:0:4:c:AsAd|"),  # another position
+        (b"MATCHSTATE:1:4:f:|AsAd", b"MATCHSTATE:1:4:f:2c2d|AsAd"),  # a hand that was over already
+    ],
+)
+def test_a_match_that_does_not_go_on_is_left(states: tuple[bytes, ...]) -> None:
+    sent = b"".join(state + b"\r\n" for state in states)
+    with scripted_dealer(sent) as (port, _), pytest.raises(InputError, match=" after 'MATCHSTATE") as caught:
+        play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=WAIT)
+    assert str(caught.value).isprintable()
+
+
 def test_made_legal_never_gives_an_illegal_action() -> None:
     states = [BettingState.start(load_game(game)) for game in (LIMIT, NOLIMIT, "kuhn", "leduc")]
     answers = ["", "f", "c", "r", "r0", "r1", "r100", "r250", "r99999", "x", "rr", "r+300", "r 5"]
@@ -508,5 +604,6 @@ def test_a_dealer_without_players_exits_with_one() -> None:
     out, errors = dealer.communicate(timeout=PROCESS_WAIT)
     assert dealer.returncode == 1
     assert json.loads(out)["score"] is None
+    assert f"seed {json.loads(out)['seed']}" in errors.splitlines()
     assert "nobody has connected" in errors.splitlines()[-1]
     assert "Traceback" not in errors

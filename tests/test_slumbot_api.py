@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,21 @@ from equipoise.games.acpc import read_log_state
 from equipoise.games.gamedef import load_game
 from equipoise.games.slumbot import read_betting
 from equipoise.games.state import Deal
+from equipoise.play.limits import Limits, Place
 from equipoise.play.slumbot_client import play_slumbot
 from equipoise.play.slumbot_server import MOST_BODY, SlumbotServer, SlumbotTable
 from players import Player, player
 
 GAME = "holdem.nolimit"
 RULES = load_game(GAME)
+WAIT = 30.0  # seconds before a test that hangs gives up
 Answer = dict[str, Any]
 
 
 @contextmanager
-def serving(table: SlumbotTable) -> Iterator[SlumbotServer]:
+def serving(table: SlumbotTable, host: str = "127.0.0.1", **options: Any) -> Iterator[SlumbotServer]:
     """A server in a thread."""
-    with SlumbotServer(table, port=0) as server:
+    with SlumbotServer(table, host, 0, **options) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -228,22 +231,67 @@ def test_other_paths_and_bytes_that_are_no_request(capfd: pytest.CaptureFixture[
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_sessions_are_limited_and_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("equipoise.play.slumbot_server.time.monotonic", lambda: now)
-    sessions = table("call", most_sessions=2, most_idle=60)
+    sessions = table("call", most_idle=60)
     first, second = sessions.new_hand({})["token"], sessions.login({})["token"]
-    with pytest.raises(InputError, match="too many"):
-        sessions.new_hand({})
     now += 50
     sessions.act({"token": first, "incr": "k"})
     now += 50
     with pytest.raises(InputError, match="unknown token"):
         sessions.new_hand({"token": second})
-    sessions.new_hand({})  # in the place of the second
     assert sessions.act({"token": first, "incr": "k"})["action"] == "ck/kk/"
-    with pytest.raises(InputError, match="too many"):
-        sessions.login({})
+
+
+def test_a_new_session_takes_the_place_of_one_that_never_played_then_of_the_longest_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+
+    def later() -> float:
+        nonlocal now
+        now += 1
+        return now
+
+    monkeypatch.setattr("equipoise.play.slumbot_server.time.monotonic", later)
+    sessions = table("call", most_sessions=3)
+    playing = sessions.new_hand({})["token"]
+    idle = sessions.new_hand({})["token"]
+    logged_in = sessions.login({})["token"]
+    sessions.act({"token": playing, "incr": "k"})
+    sessions.new_hand({})  # in the place of who only logged in
+    sessions.login({})  # in the place of the longest idle
+    for token in (logged_in, idle):
+        with pytest.raises(InputError, match="unknown token"):
+            sessions.new_hand({"token": token})
+    assert sessions.act({"token": playing, "incr": "k"})["action"] == "ck/kk/"
+
+
+def test_a_peer_with_many_sessions_takes_none_from_others() -> None:
+    sessions = table("call", most_sessions=10, most_by_peer=8)
+    honest = sessions.login({}, "10.0.0.1")["token"]
+    for _ in range(50):
+        sessions.new_hand({}, "10.0.0.2")
+    for _ in range(50):
+        sessions.new_hand({}, "10.0.0.3")
+    assert sessions.new_hand({"token": honest}, "10.0.0.1")["action"] == "c"
+    assert len(sessions._sessions) == 10
+
+
+def test_places_go_to_the_newcomer() -> None:
+    limits = Limits(in_all=4, by_peer=2)
+    places = [Place("a", 5.0), Place("b", 1.0), Place("a", 2.0)]
+    assert limits.first_to_go(places, "b") is None
+    assert limits.first_to_go(places, "a") is places[2], "its own, the longest idle"
+    places.append(Place("c", 0.0))
+    assert limits.first_to_go(places, "d") is places[2], "of the peer that holds most"
+    places[2].engaged = True
+    assert limits.first_to_go(places, "d") is places[0]
+    places[0].engaged = True
+    assert limits.first_to_go(places, "d") is places[3]
+    with pytest.raises(InputError, match="every place is taken"):
+        limits.first_to_go(places, "a")
 
 
 def test_an_agent_that_fails_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
@@ -318,11 +366,11 @@ class Liar(SlumbotTable):
 
     tamper: Callable[[Answer], Answer]
 
-    def new_hand(self, request: Answer) -> Answer:
-        return self.tamper(super().new_hand(request))
+    def new_hand(self, request: Answer, peer: str = "") -> Answer:
+        return self.tamper(super().new_hand(request, peer))
 
-    def act(self, request: Answer) -> Answer:
-        return self.tamper(super().act(request))
+    def act(self, request: Answer, peer: str = "") -> Answer:
+        return self.tamper(super().act(request, peer))
 
 
 @pytest.mark.parametrize(
@@ -373,6 +421,302 @@ def test_a_log_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name a new file"):
         play_slumbot(player("call", GAME), "http://127.0.0.1:1", hands=1, log=tmp_path / "log")
     assert (tmp_path / "log").read_text() == "precious"
+
+
+def dial(server: SlumbotServer, source: str = "127.0.0.1") -> socket.socket:
+    return socket.create_connection(server.server_address[:2], WAIT, source_address=(source, 0))
+
+
+def until_closed(connection: socket.socket) -> bytes:
+    """All that comes before the other side closes."""
+    received = b""
+    with suppress(ConnectionError):
+        while chunk := connection.recv(65536):
+            received += chunk
+    return received
+
+
+def head(*headers: str, host: str = "localhost") -> bytes:
+    lines = ["POST /api/new_hand HTTP/1.1", f"Host: {host}", *headers]
+    return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
+
+
+@pytest.mark.parametrize("so_far", [b"", b"POST /api/new_hand HTTP/1.1\r\nHost: ", head("Content-Length: 4000")])
+def test_a_byte_now_and_then_buys_no_time(so_far: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.play.slumbot_server._REQUEST", 0.3)
+    with serving(table("call")) as server, dial(server) as connection:
+        connection.sendall(so_far)
+        connection.settimeout(0.02)
+        begun = time.monotonic()
+        with suppress(ConnectionError):
+            while time.monotonic() < begun + WAIT:
+                connection.sendall(b"P")
+                with suppress(TimeoutError):
+                    if not connection.recv(100):
+                        break
+        assert time.monotonic() < begun + WAIT, "the connection stays open for ever"
+
+
+def test_who_does_not_read_holds_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.play.slumbot_server._ANSWER", 0.2)
+    liar = Liar(player("call", GAME), seed=1)
+    liar.tamper = lambda answer: {**answer, "more": "x" * 20_000_000}
+    with serving(liar) as server, dial(server) as connection:
+        connection.sendall(head("Content-Length: 2") + b"{}")
+        begun = time.monotonic()
+        while not server.connections._held and time.monotonic() < begun + WAIT:
+            time.sleep(0.01)
+        while server.connections._held and time.monotonic() < begun + WAIT:
+            time.sleep(0.01)
+        assert not server.connections._held
+
+
+def test_slow_and_idle_connections_and_logins_deny_nobody() -> None:
+    """64 connections that send a byte now and then, 500 silent ones, 1,000 log-ins, while somebody plays 20 hands."""
+    stop = threading.Event()
+    slow: list[socket.socket] = []
+
+    def drip() -> None:
+        while not stop.wait(0.1):
+            for connection in slow:
+                with suppress(OSError):
+                    connection.send(b"P")
+
+    sessions = table("call")
+    with serving(sessions) as server, ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+        stack.callback(stop.set)
+        slow += [stack.enter_context(dial(server)) for _ in range(64)]
+        dripping = pool.submit(drip)
+        client = Sample(server.url)
+        answers = [client.play_hand(check_or_call) for _ in range(5)]
+        for _ in range(500):
+            stack.enter_context(dial(server))
+        answers += [client.play_hand(check_or_call) for _ in range(5)]
+        for _ in range(1000):
+            assert Sample(server.url).ask("login")["token"]
+        answers += [client.play_hand(check_or_call) for _ in range(10)]
+        stop.set()
+        dripping.result(WAIT)
+    assert answers[-1]["session_num_hands"] == 20
+    assert answers[-1]["session_total"] == sum(answer["winnings"] for answer in answers)
+    assert len(sessions._sessions) <= 1000
+
+
+def test_a_peer_with_many_connections_takes_none_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.play.slumbot_server.CONNECTIONS", Limits(in_all=8, by_peer=4))
+    with serving(table("call")) as server, ExitStack() as stack:
+        try:
+            honest = stack.enter_context(dial(server, "127.0.0.2"))
+        except OSError:
+            pytest.skip("no second address of the loopback")
+        for _ in range(20):
+            stack.enter_context(dial(server, "127.0.0.3"))
+        assert Sample(server.url).ask("login")["token"]  # 127.0.0.1
+        honest.sendall(head("Content-Length: 2", "Connection: close") + b"{}")
+        assert until_closed(honest).startswith(b"HTTP/1.1 200")
+
+
+SMUGGLED = b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["Content-Length: 2", f"Content-Length: {2 + len(SMUGGLED)}"],
+        ["Content-Length: 2", "Content-Length: 2"],
+        ["Content-Length: 2", "Transfer-Encoding: chunked"],
+        ["Transfer-Encoding: chunked", "Content-Length: 2"],
+        ["Content-Length: 2", "Transfer-Encoding: identity"],
+        ["Content-Length: 2", "Transfer-Encoding : chunked"],
+        ["Content-Length: 2", "broken", "Transfer-Encoding: chunked"],
+        ["Content-Length: 2", "X: 1\rTransfer-Encoding: chunked"],
+        ["Content-Length: 2", "X: 1\r\n Transfer-Encoding: chunked"],
+        [" Content-Length: 2"],
+        ["Content-Length: 2", "Host: localhost"],
+        ["Content-Length: 2, 2"],
+        ["Content-Length: +2"],
+        ["Content-Length: 2_0"],
+    ],
+)
+def test_a_request_that_could_be_taken_for_two_is_refused(headers: list[str]) -> None:
+    sessions = table("call")
+    with serving(sessions) as server, dial(server) as connection:
+        connection.sendall(head(*headers) + b"{}" + SMUGGLED)
+        answer = until_closed(connection)
+    assert answer.count(b"HTTP/1.1") == 1
+    assert b"error_msg" in answer
+    assert not sessions._sessions
+
+
+@pytest.mark.parametrize(
+    ("listens", "host", "admitted"),
+    [
+        ("127.0.0.1", "127.0.0.1:{port}", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "LOCALHOST:1", True),
+        ("127.0.0.1", "[::1]:8080", True),
+        ("127.0.0.1", "poker.example:{port}", True),
+        ("127.0.0.1", "evil.example:{port}", False),
+        ("127.0.0.1", "127.0.0.1.evil.example", False),
+        ("127.0.0.1", "localhost.evil.example", False),
+        ("127.0.0.1", "10.1.2.3", False),
+        ("127.0.0.1", "localhost@evil.example", False),
+        ("127.0.0.1", "", False),
+        ("127.0.0.1", "a b", False),
+        ("localhost", "localhost:{port}", True),
+        ("0.0.0.0", "10.1.2.3:{port}", True),
+        ("0.0.0.0", "localhost", True),
+        ("0.0.0.0", "evil.example", False),
+    ],
+)
+def test_only_its_own_names_are_admitted(listens: str, host: str, admitted: bool) -> None:
+    """A web page may have its own name point at this machine: the browser sends that name as Host."""
+    sessions = table("call")
+    with serving(sessions, listens, allow_hosts=["poker.example"]) as server:
+        port = server.server_address[1]
+        with socket.create_connection(("127.0.0.1", port), WAIT) as connection:
+            connection.sendall(head("Content-Length: 2", "Connection: close", host=host.format(port=port)) + b"{}")
+            answer = until_closed(connection)
+    assert answer.startswith(b"HTTP/1.1 200" if admitted else b"HTTP/1.1 400")
+    assert len(sessions._sessions) == admitted
+
+
+def test_a_request_without_host_is_refused() -> None:
+    with serving(table("call")) as server, dial(server) as connection:
+        connection.sendall(b"POST /api/login HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+        assert until_closed(connection).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        (b'{"incr": "f", "incr": "c"}', "'incr' stands twice"),
+        (b'{"a": {"b": 1, "b": 1}}', "'b' stands twice"),
+        (b'{"incr": NaN}', "NaN"),
+        (b'{"incr": -Infinity}', "Infinity"),
+        (b'{"incr": ' + b"9" * 4000 + b"}", "incr"),
+        (b'{"incr": ' + b"[" * 1900 + b"]" * 1900 + b"}", ""),
+        (b'{"incr": {"x": ' * 200 + b"1" + b"}}" * 200, ""),
+    ],
+)
+def test_json_that_means_two_things_or_nothing(body: bytes, complaint: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(table("raise")) as server:
+        client = Sample(server.url)
+        client.ask("new_hand")
+        sent = body.replace(b"{", b'{"token": "%s", ' % str(client.token).encode(), 1)
+        answer = post(f"{server.url}/api/act", sent)
+        assert list(answer) == ["error_msg"]
+        assert complaint in answer["error_msg"]
+        assert len(answer["error_msg"]) < 300
+        assert client.ask("act", incr="c")["action"].startswith("b200c/")
+    assert capfd.readouterr().err == ""
+
+
+@contextmanager
+def scripted_server(*answers: bytes, pause: float = 0.0) -> Iterator[str]:
+    """A web server that sends chunks of bytes, whatever it is asked, to one connection after the other."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        over = threading.Event()
+
+        def serve() -> None:
+            with suppress(OSError):
+                while not over.is_set():
+                    connection, _ = door.accept()
+                    with connection, suppress(OSError):
+                        while not connection.recv(65536).endswith(b"}"):
+                            pass
+                        for answer in answers:
+                            if over.wait(pause):
+                                break
+                            connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        finally:
+            over.set()
+            door.shutdown(socket.SHUT_RDWR)
+            thread.join(WAIT)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize("start", [b"", OK, OK + b"Content-Length: 4000\r\n\r\n"])
+def test_an_answer_has_one_deadline(start: bytes) -> None:
+    """A byte now and then is no answer."""
+    with (
+        scripted_server(start, *[b"H"] * 400, pause=0.05) as url,
+        pytest.raises(InputError, match="no answer in"),
+    ):
+        play_slumbot(player("call", GAME), url, hands=1, timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (OK + b"\r\n" + b" " * 200_000, "65,536 bytes"),
+        (OK + b"Content-Length: 999999999999\r\n\r\n" + b" " * 200_000, "65,536 bytes"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx", "no HTTP"),
+        (OK + b"X: " + b"y" * 60_000 + b"\r\nX: " + b"y" * 60_000, "65,536 bytes"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, "65,536 bytes"),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "HTTP status 302"),
+        (b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\n{}", "HTTP status 500"),
+        (b"HTTP/1.1 400 No\r\n\r\n" + b'{"error_msg": "who are you"}', "the server says 'who are you'"),
+        (b"\x1b[2J\x07\r\n\r\n", "no HTTP"),
+        (OK + b'\r\n{"action": "", "action": "c"}', "'action' stands twice"),
+        (OK + b'\r\n{"error_msg": "' + b"\\u001b[2J" * 100 + b'"}', "the server says"),
+        (OK + b"\r\n" + b"[" * 60_000, "no JSON object"),
+        (OK + b'\r\n{"winnings": ' + b"9" * 6000 + b"}", "no JSON object"),
+    ],
+)
+def test_hostile_answers_are_one_clean_line(answer: bytes, complaint: str) -> None:
+    with scripted_server(answer) as url, pytest.raises(InputError, match=complaint) as caught:
+        play_slumbot(player("call", GAME), url, hands=1, timeout=WAIT)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+class Stuck(SlumbotTable):
+    """A server that answers every action with the first state of the hand, a little changed."""
+
+    changed: Answer
+    first: Answer
+    acts = 0
+
+    def new_hand(self, request: Answer, peer: str = "") -> Answer:
+        self.first = super().new_hand(request, peer)
+        return self.first
+
+    def act(self, _request: Answer, _peer: str = "") -> Answer:
+        self.acts += 1
+        if self.acts > 50:
+            raise InputError("the client plays on for ever")
+        return {**self.first, **self.changed}
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({}, "betting 'c' in answer to 'ck/'"),
+        ({"action": "cb200"}, "betting 'cb200' in answer to 'ck/'"),
+        ({"action": "ck/", "board": ["3c", "3d", "3h"], "hole_cards": ["2c", "2d"]}, "other cards"),
+    ],
+)
+def test_a_hand_that_does_not_go_on_is_left(changed: Answer, complaint: str) -> None:
+    stuck = Stuck(player("call", GAME), seed=3)
+    stuck.changed = changed
+    with serving(stuck) as server, pytest.raises(InputError, match=complaint):
+        play_slumbot(player("call", GAME), server.url, hands=1, seed=1)
+    assert stuck.acts == 1
+
+
+def test_a_new_hand_that_has_been_played_already_is_left() -> None:
+    liar = Liar(player("call", GAME), seed=3)
+    liar.tamper = lambda answer: {**answer, "action": "ck/", "board": ["3c", "3d", "3h"]}
+    with serving(liar) as server, pytest.raises(InputError, match="a new hand with the betting 'ck/'"):
+        play_slumbot(player("call", GAME), server.url, hands=1, seed=1)
 
 
 def test_the_commands() -> None:

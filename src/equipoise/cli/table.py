@@ -53,7 +53,7 @@ def acpc(
     port: Annotated[int, typer.Argument(min=1, max=65535, help="The port of the seat.")],
     game: Game = "",
     seed: Seed = None,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for a word of the dealer.")] = 1300.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the dealer's next state.")] = 1300.0,
     as_json: Json = False,
 ) -> None:
     """Sit down at an ACPC dealer and play until it closes."""
@@ -77,7 +77,7 @@ def acpc(
 def acpc_dealer(
     game: Annotated[str, typer.Option(help="A built-in game or an ACPC gamedef file.")],
     hands: Annotated[int, typer.Option(min=1, help="How many to deal.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the cards.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the cards; default: a random one, printed.")] = None,
     ports: Annotated[str, typer.Option(help="Of the two seats; 0: a free one.")] = "0,0",
     names: Annotated[str, typer.Option(help="Of the two seats.")] = "A,B",
     host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
@@ -96,9 +96,18 @@ def acpc_dealer(
         raise InputError(f"ports {shown(ports)}", remedy="give two numbers, e.g. --ports 18791,18792")
     import equipoise
     from equipoise.play.acpc_dealer import Timeouts
+    from equipoise.play.dealing import fresh_seed
 
     told = sys.stderr if as_json else sys.stdout
+    cards = fresh_seed() if seed is None else seed
     dealt = 0
+
+    def tell(seats: tuple[int, int]) -> None:
+        print(f"ports {seats[0]} {seats[1]}", file=told)
+        if seed is None:
+            print(f"seed {cards}", file=told)
+        told.flush()
+
     with console().progress_bar("match") as progress:
 
         def count(_hand: object) -> None:
@@ -109,13 +118,13 @@ def acpc_dealer(
         result = equipoise.deal_match(
             rules,
             hands,
-            seed=seed,
+            seed=cards,
             names=(one, other),
             ports=(int(first), int(second)),
             host=host,
             log=log,
             timeouts=Timeouts(response, hand, per_hand, start),
-            on_ports=lambda seats: print(f"ports {seats[0]} {seats[1]}", file=told, flush=True),
+            on_ports=tell,
             on_hand=count,
             say=lambda line: print(line, file=sys.stderr),
         )
@@ -137,6 +146,10 @@ def serve(
     what: What,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8080,
     host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name under which clients may reach the server; repeatable."),
+    ] = None,
     game: Game = "holdem.nolimit",
     seed: Seed = None,
     as_json: Json = False,
@@ -145,7 +158,8 @@ def serve(
     agent = _load(what, game)
     import equipoise
 
-    with equipoise.SlumbotServer(equipoise.SlumbotTable(agent, seed=seed), host, port) as server:
+    sessions = equipoise.SlumbotTable(agent, seed=seed)
+    with equipoise.SlumbotServer(sessions, host, port, allow_hosts=allow_host or ()) as server:
         if as_json:
             print_json({"url": server.url, "agent": agent.name})
         else:
@@ -164,7 +178,7 @@ def slumbot_play(
     hands: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1000,
     game: Game = "holdem.nolimit",
     seed: Seed = None,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for an answer.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for a whole answer.")] = 60.0,
     log: NewLog = None,
     as_json: Json = False,
 ) -> None:

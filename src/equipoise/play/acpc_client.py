@@ -1,7 +1,8 @@
 """An agent at an ACPC dealer: reads match states, answers where it is to act, counts what it wins.
 
 The protocol has no end message: the match is over when the dealer closes the connection. A state that is sent again is
-answered again in the same way, and counts once. A state of another game, or none at all, ends in an `InputError`.
+answered again in the same way, and counts once. A state of another game, one that does not carry the match on, or none
+at all, ends in an `InputError`. So does a wait for the next state that is too long, whatever else the dealer says.
 Random numbers depend on the seed, the hand and the position only, so that the same states get the same answers.
 """
 
@@ -24,7 +25,11 @@ from equipoise.play.lines import Lines, is_comment
 from equipoise.play.winnings import Winnings
 
 VERSION = "VERSION:2.0.0"
-PATIENCE = 1300.0  # seconds without a word from the dealer: it gives the other player up to 600 for an action or a hand
+PATIENCE = (
+    1300.0  # seconds without a state from the dealer: it gives the other player up to 600 for an action or a hand
+)
+_MOST_REPEATS = 100  # of one state
+_ODD = "is this the right game, and a dealer?"
 
 OnHand = Callable[[MatchState, int], None]
 
@@ -61,9 +66,6 @@ def play_at(
         seat = _Seat(agent, seed, on_hand)
         try:
             _play(seat, Lines(connection), timeout)
-        except TimeoutError:
-            remedy = "give it more time, or see what it waits for"
-            raise InputError(f"the dealer is silent for {timeout:g} s", where=where, remedy=remedy) from None
         except InputError as error:
             so_far = f" (after {seat.winnings})" if seat.values else ""
             raise InputError(error.what + so_far, where=where, remedy=error.remedy) from None
@@ -71,14 +73,24 @@ def play_at(
 
 
 def _play(seat: _Seat, lines: Lines, timeout: float) -> None:
-    if not lines.send(VERSION, time.monotonic() + timeout):
-        return
-    while (line := lines.read(time.monotonic() + timeout)) is not None:
-        if not line or is_comment(line):
-            continue
-        answer = seat.answer(line)
-        if answer and not lines.send(answer, time.monotonic() + timeout):
+    try:
+        if not lines.send(VERSION, time.monotonic() + timeout):
             return
+        while (line := _next_state(lines, time.monotonic() + timeout)) is not None:
+            answer = seat.answer(line)
+            if answer and not lines.send(answer, time.monotonic() + timeout):
+                return
+    except TimeoutError:
+        remedy = "give it more time, or see what it waits for"
+        raise InputError(f"the dealer is silent for {timeout:g} s", remedy=remedy) from None
+
+
+def _next_state(lines: Lines, deadline: float) -> str | None:
+    """The next line that is not empty and no comment: those buy no time."""
+    while True:
+        line = lines.read(deadline)
+        if line is None or (line and not is_comment(line)):
+            return line
 
 
 class _Seat:
@@ -88,10 +100,10 @@ class _Seat:
         self.agent, self.seed, self.on_hand = agent, seed, on_hand
         self.values: list[int] = []
         self.finished = False
-        self.hand = -1
-        self.counted = -1
         self.rng = np.random.default_rng(0)
-        self.last = ("", "")  # the last line that was answered, and the answer
+        self.seen: MatchState | None = None
+        self.last = ("", "")  # the last line, and the answer to it
+        self.repeats = 0
 
     @property
     def winnings(self) -> Winnings:
@@ -101,17 +113,23 @@ class _Seat:
     def answer(self, line: str) -> str:
         """The reply to a state, empty where none is due."""
         if line == self.last[0]:
+            self.repeats += 1
+            if self.repeats > _MOST_REPEATS:
+                raise InputError(f"{shown(line, 80)} sent {self.repeats + 1} times", remedy="the dealer is stuck")
             return self.last[1]
         seen = read_match_state(self.agent.rules, line)
-        if seen.hand != self.hand:
-            self.hand, self.rng = seen.hand, stream(self.seed, PLAYERS_OWN, seen.hand, seen.position)
-        self.finished = seen.state.is_over
+        if self.seen is None or seen.hand != self.seen.hand:
+            self.rng = stream(self.seed, PLAYERS_OWN, seen.hand, seen.position)
+        if self.seen is not None and not _carries_on(self.seen, seen):
+            raise InputError(f"{shown(line, 80)} after {shown(self.last[0], 80)}", remedy=_ODD)
+        self.seen, self.finished = seen, seen.state.is_over
+        said = ""
         if seen.state.is_over:
             self.count(seen, line)
         elif seen.state.player == seen.position:
-            self.last = (line, f"{line}:{self.choose(seen)}")
-            return self.last[1]
-        return ""
+            said = f"{line}:{self.choose(seen)}"
+        self.last, self.repeats = (line, said), 0
+        return said
 
     def choose(self, seen: MatchState) -> str:
         """The agent's action, in the protocol's letters."""
@@ -121,13 +139,24 @@ class _Seat:
         return {FOLD: "f", CALL: "c"}.get(action, "r" if seen.state.rules.limit else f"r{action}")
 
     def count(self, seen: MatchState, line: str) -> None:
-        """Book a finished hand, once."""
-        if seen.hand == self.counted:
-            return
+        """Book a finished hand."""
         if seen.state.is_showdown and not all(seen.deal.holes):
             raise InputError(f"a showdown without both hands: {shown(line, 80)}", remedy="a dealer shows both")
-        self.counted = seen.hand
         value = seen.state.payoffs(seen.deal)[seen.position]
         self.values.append(value)
         if self.on_hand:
             self.on_hand(seen, value)
+
+
+def _carries_on(before: MatchState, after: MatchState) -> bool:
+    """Does a state come later in the same match? A later hand, or more betting in the same hand with the same cards."""
+    if after.hand != before.hand:
+        return after.hand > before.hand
+    earlier, later = ([action for actions in seen.state.rounds for action in actions] for seen in (before, after))
+    mine, board = before.position, before.deal.board
+    return (
+        len(later) > len(earlier)
+        and later[: len(earlier)] == earlier
+        and (after.position, after.deal.holes[mine]) == (mine, before.deal.holes[mine])
+        and after.deal.board[: len(board)] == board
+    )

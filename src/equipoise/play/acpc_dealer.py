@@ -2,8 +2,8 @@
 
 It does with bad answers what the original does: a raise out of range is clamped, an action that is impossible, unknown
 or missing is a call, the size of a limit raise is ignored, comments and states that were not asked for are passed over.
-A player that is too late, closes, or sends a line without end stops the match: there is no SCORE, and `stopped` says
-why. The cards of a hand depend on the seed and the hand's number only.
+A player that is too late, closes, or sends a line without end or lines without end stops the match: there is no SCORE,
+and `stopped` says why. The cards of a hand depend on the seed and the hand's number only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,14 +21,15 @@ from equipoise._errors import InputError, shown
 from equipoise.games.acpc import LogState, MatchState, log_state_text, match_state_text
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
-from equipoise.play.dealing import DEALS, deal_hand, stream
+from equipoise.play.dealing import DEALS, deal_hand, fresh_seed, stream
 from equipoise.play.lines import Lines, is_comment
+from equipoise.play.seating import Reception
 
-_VERSION = re.compile(r"VERSION:(\d{1,9})\.(\d{1,9})\.(\d{1,9})\s*")
 _RAISE = re.compile(r"r([+-]?\d+)")
 _NAME = re.compile(r"[^\s:|#;]{1,60}")
 _FAREWELL = 1.0  # seconds for the players to close
 _STATE_FIELDS = 5  # MATCHSTATE:position:hand:betting:cards
+_MOST_PASSED_OVER = 10_000  # lines that answer nothing, a question
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class DealerResult:
     names: tuple[str, str]
     corrected: tuple[int, int]  # answers that were not legal
     stopped: str
+    seed: int  # of the cards
 
     def as_json(self) -> dict[str, Any]:
         """Numbers of the match; no score for one that was stopped."""
@@ -63,6 +65,7 @@ class DealerResult:
             "names": list(self.names),
             "corrected": list(self.corrected),
             "stopped": self.stopped or None,
+            "seed": self.seed,
         }
 
 
@@ -74,7 +77,7 @@ def deal_match(
     rules: GameRules,
     hands: int,
     *,
-    seed: int,
+    seed: int | None = None,
     names: tuple[str, str] = ("A", "B"),
     ports: tuple[int, int] = (0, 0),
     host: str = "127.0.0.1",
@@ -86,9 +89,11 @@ def deal_match(
 ) -> DealerResult:
     """Wait for two players and deal them a match.
 
-    A port of 0 is a free one; `on_ports` is told both before anyone can connect. `say` is told of what was wrong and
-    put right. The log must be a new file; it grows by a line a hand.
+    Without a seed the cards are new every time; the result and the log say which seed it was. A port of 0 is a free
+    one; `on_ports` is told both before anyone can connect. `say` is told of what was wrong and put right. The log must
+    be a new file; it grows by a line a hand.
     """
+    seed = fresh_seed() if seed is None else seed
     if hands < 1:
         raise InputError(f"{hands} hands", remedy="deal at least one")
     for name in names:
@@ -111,7 +116,7 @@ def deal_match(
             stopped = str(stop)
         corrected = [seat.corrected for seat in match.seats] or [0, 0]
         result = DealerResult(
-            match.dealt, (match.score[0], match.score[1]), names, (corrected[0], corrected[1]), stopped
+            match.dealt, (match.score[0], match.score[1]), names, (corrected[0], corrected[1]), stopped, seed
         )
         if not stopped:
             book.write(f"SCORE:{result.score[0]}|{result.score[1]}:{'|'.join(names)}")
@@ -156,9 +161,8 @@ class _Book:
 class _Seat:
     """A player's connection and the time it has used."""
 
-    def __init__(self, number: int, name: str, connection: socket.socket) -> None:
-        self.label = f"seat {number} ({name})"
-        self.lines = Lines(connection)
+    def __init__(self, label: str, lines: Lines) -> None:
+        self.label, self.lines = label, lines
         self.hand_seconds = 0.0
         self.match_seconds = 0.0
         self.corrected = 0
@@ -217,27 +221,17 @@ class _Match:
         self.dealt = 0
 
     def seat_players(self, doors: list[socket.socket], stack: ExitStack) -> list[_Seat]:
-        """One connection a port, in any order; then each says its version."""
-        deadline = time.monotonic() + self.times.start
-        seats = []
-        for number, door in enumerate(doors):
-            door.settimeout(max(deadline - time.monotonic(), 0.001))
+        """One player a port, in any order."""
+        labels = [f"seat {number} ({name})" for number, name in enumerate(self.names)]
+        with closing(Reception(doors, labels, self.say)) as reception:
             try:
-                connection, _ = door.accept()
-            except TimeoutError:
-                raise _StopError(f"seat {number} ({self.names[number]}): nobody has connected") from None
-            stack.enter_context(connection)
-            door.close()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            seats.append(_Seat(number, self.names[number], connection))
-        for seat in seats:
-            line = seat.read(deadline)
-            version = _VERSION.fullmatch(line)
-            if not version:
-                raise _StopError(f"{seat.label} says {shown(line)} instead of VERSION:2.0.0")
-            if version[1] != "2":
-                self.say(f"{seat.label} speaks version {version[1]}, this is 2.0.0")
-        return seats
+                seated = reception.seat_all(time.monotonic() + self.times.start)
+            except TimeoutError as error:
+                raise _StopError(str(error)) from None
+            finally:
+                for lines in reception.seated.values():
+                    stack.enter_context(lines.connection)
+        return [_Seat(label, lines) for label, lines in zip(labels, seated, strict=True)]
 
     def play(self, on_hand: Callable[[LogState], None] | None) -> None:
         """All hands, then farewell."""
@@ -285,17 +279,17 @@ class _Match:
         """A player's answer to a state, made legal; lines that do not answer it are passed over."""
         times, begun = self.times, time.monotonic()
         left = min(times.response, times.hand - seat.hand_seconds, times.per_hand * self.hands - seat.match_seconds)
-        passed_over = 0
-        while True:
+        told = False
+        for _ in range(_MOST_PASSED_OVER):
             line = seat.read(begun + left)
-            if is_comment(line):
-                continue
             fields = line.split(":", _STATE_FIELDS)
             if ":".join(fields[:_STATE_FIELDS]) == asked:
                 break
-            passed_over += 1
-            if passed_over == 1:  # one report a question: a flood of them is no flood of reports
+            if not told and not is_comment(line):  # one report a question: a flood of them is no flood of reports
+                told = True
                 self.say(f"{seat.label}: passed over {shown(line)}, which was not asked for")
+        else:
+            raise _StopError(f"{seat.label} sent {_MOST_PASSED_OVER:,} lines and no answer")
         seconds = time.monotonic() - begun
         seat.hand_seconds += seconds
         seat.match_seconds += seconds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 
 from equipoise.agents.agent import View
@@ -14,6 +16,11 @@ DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards 
 def stream(seed: int | None, *key: int) -> np.random.Generator:
     """A generator for one purpose; without a seed, one that cannot be repeated."""
     return np.random.default_rng(None if seed is None else np.random.SeedSequence(seed, spawn_key=key))
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can guess, short enough to be typed again."""
+    return secrets.randbelow(1 << 53)  # exact also where JSON numbers are floats
 
 
 def dealt(rules: GameRules, cards: list[int]) -> Deal:

@@ -28,27 +28,42 @@ class Lines:
             left = deadline - time.monotonic()
             if left <= 0:  # asked even while there is something to read: a flood of lines cannot buy time
                 raise TimeoutError
-            line, end, rest = self._buffer.partition(b"\n")
-            if len(line) > MOST_BYTES:
-                raise InputError(f"a line of more than {MOST_BYTES} bytes", remedy="end lines with CR LF")
-            if end:
-                self._buffer = rest
-                return line.removesuffix(b"\r").decode("latin-1")
+            line = self.whole()
+            if line is not None:
+                return line
             self.connection.settimeout(left)
-            try:
-                chunk = self.connection.recv(_CHUNK)
-            except ConnectionError:
+            if not self.receive():
                 return None
-            if not chunk:
-                return None
-            self._buffer += chunk
+
+    def whole(self) -> str | None:
+        """The next line if all of it has been received."""
+        line, end, rest = self._buffer.partition(b"\n")
+        if len(line) > MOST_BYTES:
+            raise InputError(f"a line of more than {MOST_BYTES} bytes", remedy="end lines with CR LF")
+        if not end:
+            return None
+        self._buffer = rest
+        return line.removesuffix(b"\r").decode("latin-1")
+
+    def receive(self) -> bool:
+        """Take what has come, as the connection's timeout says; False when the other side has closed."""
+        try:
+            chunk = self.connection.recv(_CHUNK)
+        except TimeoutError:
+            raise
+        except OSError:
+            return False
+        self._buffer += chunk
+        return bool(chunk)
 
     def send(self, text: str, deadline: float) -> bool:
         """Send a line; False when the other side has closed."""
         self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
         try:
             self.connection.sendall(text.encode("latin-1") + b"\r\n")
-        except ConnectionError:
+        except TimeoutError:
+            raise
+        except OSError:
             return False
         return True
 

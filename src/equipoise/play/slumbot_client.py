@@ -2,19 +2,24 @@
 
 Every answer is replayed by our own rules; at the end of a hand the server's winnings must be what the hand pays. A
 request is never sent twice, since the server may have acted on it. The log has the ACPC dealer's lines.
+
+The server is not trusted: a whole answer must come by a deadline and within a size, redirections are not followed, and
+every answer must carry the hand on from what was said, so that no hand goes on for ever.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from equipoise._errors import InputError, shown
 from equipoise.agents.agent import Agent, View
@@ -22,11 +27,12 @@ from equipoise.games.acpc import LogState, log_state_text
 from equipoise.games.slumbot import betting_text, read_betting
 from equipoise.games.state import BettingState, Deal
 from equipoise.play.dealing import PLAYERS_OWN, stream
+from equipoise.play.limits import PeerStream, read_object
 from equipoise.play.logs import log_names
 from equipoise.play.slumbot_server import check_rules
 from equipoise.play.winnings import Winnings
 
-_MOST_ANSWER = 65536  # bytes
+_MOST_ANSWER = 65536  # bytes, with all its headers
 
 
 def play_slumbot(
@@ -77,19 +83,60 @@ def _open_log(path: str | Path) -> TextIO:
         raise InputError(f"no log: {error.strerror}", where=str(path), remedy="name a new file") from None
 
 
+class _Reply(HTTPResponse):
+    """An answer that has to come as a whole within the connection's timeout."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        seconds = sock.gettimeout()
+        assert seconds is not None
+        stream = PeerStream(sock, seconds, _MOST_ANSWER)
+        super().__init__(sock, *args, **kwargs)
+        self.fp.close()
+        self.fp = cast("io.BufferedReader", io.BufferedReader(stream))
+
+
+class _Http(urllib.request.AbstractHTTPHandler):
+    """Opens URLs with answers of that kind."""
+
+    class _Connection(HTTPConnection):
+        response_class = _Reply
+
+    class _SecureConnection(HTTPSConnection):
+        response_class = _Reply
+
+    http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
+
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._Connection, request)
+
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._SecureConnection, request)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """No redirections, and a status that is an error is an answer like any other."""
+    opener = urllib.request.OpenerDirector()
+    opener.add_handler(urllib.request.ProxyHandler())
+    opener.add_handler(_Http())
+    return opener
+
+
 class _Session:
     """A token, and what is said with it."""
 
     def __init__(self, agent: Agent, base: str, timeout: float) -> None:
         self.agent, self.base, self.timeout = agent, base, timeout
+        self.opener = _opener()
         self.token = ""
 
     def play_hand(self, number: int, seed: int | None) -> tuple[LogState, int]:
         """One hand to its end, and which player the agent was."""
         rng = stream(seed, PLAYERS_OWN, number)
         answer = self.post("new_hand", {"token": self.token} if self.token else {})
+        seen = self.read(answer)
+        if len(_actions(seen.state)) > 1:
+            raise InputError(f"a new hand with the betting {shown(str(answer['action']))}", remedy=_ODD)
         while "winnings" not in answer:
-            seen = self.read(answer)
             if seen.state.player != seen.player:
                 raise InputError(
                     f"after {shown(str(answer['action']))} player {seen.player} is not to act", remedy=_ODD
@@ -97,11 +144,23 @@ class _Session:
             after = seen.state.apply(self.agent.act(seen, rng))
             said = betting_text(after).rstrip("/").removeprefix(betting_text(seen.state))
             answer = self.post("act", {"token": self.token, "incr": said})
-        return self.ended(number, answer)
+            seen = self.carried_on(seen, after, answer)
+        return self.ended(number, answer, seen)
 
-    def ended(self, number: int, answer: dict[str, Any]) -> tuple[LogState, int]:
+    def carried_on(self, before: View, after: BettingState, answer: dict[str, Any]) -> View:
+        """What an answer shows, which must be the same hand with our action in it."""
+        seen, expected = self.read(answer), _actions(after)
+        if _actions(seen.state)[: len(expected)] != expected:
+            raise InputError(
+                f"betting {shown(str(answer['action']))} in answer to {shown(betting_text(after))}", remedy=_ODD
+            )
+        if (seen.player, seen.hole) != (before.player, before.hole) or seen.board[: len(before.board)] != before.board:
+            raise InputError(f"other cards or seats after {shown(str(answer['action']))}", remedy=_ODD)
+        return seen
+
+    def ended(self, number: int, answer: dict[str, Any], seen: View) -> tuple[LogState, int]:
         """A finished hand, whose winnings must be what it pays."""
-        seen, winnings = self.read(answer), answer["winnings"]
+        winnings = answer["winnings"]
         if not seen.state.is_over:
             raise InputError(f"winnings after {shown(str(answer['action']))}", remedy=_ODD)
         other = self.cards(answer, "bot_hole_cards") if answer.get("bot_hole_cards") else ()
@@ -141,27 +200,32 @@ class _Session:
         request = urllib.request.Request(
             f"{self.base}/api/{name}", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
-        begun = time.monotonic()
+        begun, elsewhere = time.monotonic(), "is this the right address?"
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as reply:
-                text = reply.read(_MOST_ANSWER)
-            answer = json.loads(text)
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise InputError(f"{name}: HTTP status {error.code}", remedy="is this the right address?") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"{name}: the answer is no JSON", remedy="is this the right address?") from None
-        except (OSError, HTTPException) as error:
+            with self.opener.open(request, timeout=self.timeout) as reply:
+                status, text = reply.status, reply.read(_MOST_ANSWER)
+            answer = read_object(text)
+        except InputError as error:
+            what = f"HTTP status {status}" if status != _FINE else f"the answer: {error.what}"
+            raise InputError(f"{name}: {what}", remedy=elsewhere) from None
+        except (HTTPException, ValueError) as error:  # ValueError: the length of a chunk
+            raise InputError(f"{name}: no HTTP: {shown(str(error), 80)}", remedy=elsewhere) from None
+        except OSError as error:
             reason = getattr(error, "reason", error)
             took = f"no answer in {time.monotonic() - begun:.0f} s" if isinstance(reason, TimeoutError) else str(reason)
             raise InputError(f"{name}: {took}", remedy="is the server there?") from None
-        if not isinstance(answer, dict):
-            raise InputError(f"{name}: the answer is no JSON object", remedy="is this the right address?")
         if "error_msg" in answer:
             raise InputError(f"{name}: the server says {shown(str(answer['error_msg']), 200)}", remedy=_ODD)
+        if status != _FINE:
+            raise InputError(f"{name}: HTTP status {status}", remedy=elsewhere)
         if isinstance(answer.get("token"), str) and answer["token"]:
             self.token = answer["token"]  # it may change in the middle of a session
         return answer
 
 
+def _actions(state: BettingState) -> list[int]:
+    return [action for actions in state.rounds for action in actions]
+
+
+_FINE = 200
 _ODD = "the two sides do not play the same game"
