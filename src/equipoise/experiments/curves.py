@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from equipoise._cache import write_whole
 from equipoise._errors import InputError
+from equipoise._json import json_text
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.build import Tell
 from equipoise.agents.blueprint import blueprint
@@ -218,7 +219,7 @@ class _Kept:
 
     def write(self, points: list[Point], until: Until) -> None:
         value = {"format": FORMAT, "made_for": self.made_for, "until": until, "points": [asdict(p) for p in points]}
-        text = json.dumps(value, indent=1) + "\n"
+        text = json_text(value, indent=1) + "\n"
         try:
             write_whole(self.path, lambda path: path.write_text(text, encoding="utf-8"))
         except OSError as error:

@@ -19,6 +19,7 @@ from typing import Any
 
 from equipoise._cache import write_whole
 from equipoise._errors import InputError
+from equipoise._json import json_text
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.agents.blueprint import blueprint
 from equipoise.games.gamedef import load_game
@@ -201,7 +202,7 @@ def remembered(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
         return stored
     except (OSError, ValueError):
         found = find()
-    write_whole(path, lambda temporary: temporary.write_text(json.dumps(found) + "\n"))
+    write_whole(path, lambda temporary: temporary.write_text(json_text(found) + "\n"))
     return found
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from equipoise._arrays import F64
 from equipoise._cache import write_whole
 from equipoise._errors import InputError, shown
+from equipoise._json import json_text
 from equipoise.agents.agent import Agent
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
@@ -270,7 +271,7 @@ class _Kept:
     def keep(self, wanted: dict[str, Any], found: tuple[float, float]) -> None:
         """Write a pair's file."""
         value = {"format": FORMAT, **wanted, "mbb_per_hand": found[0], "ci95": _finite(found[1])}
-        text = json.dumps(value, indent=1) + "\n"
+        text = json_text(value, indent=1) + "\n"
         try:
             write_whole(self.path(wanted["agents"]), lambda path: path.write_text(text, encoding="utf-8"))
         except OSError as error:
