@@ -168,17 +168,16 @@ class FunctionAgent(Tracked):
     def ask(self, view: View) -> dict[int, float]:
         """The function's answer as probabilities by action; one that is wrong is refused."""
         answer = self.function(view)
-        if _is_whole(answer):
-            answer = {answer: 1.0}
-        if not isinstance(answer, Mapping):
+        given: object = {answer: 1.0} if _is_whole(answer) else answer
+        if not isinstance(given, Mapping):
             raise self._wrong(view, answer, "neither an action nor probabilities by action")
         chances: dict[int, float] = {}
-        for action, chance in answer.items():
+        for action, chance in given.items():
             if not _is_whole(action):
-                raise self._wrong(view, answer, f"{shown(repr(action))} is no action")
-            if isinstance(chance, bool) or not isinstance(chance, Real) or not 0 <= chance < inf:
-                raise self._wrong(view, answer, f"{shown(repr(chance))} is no probability")
-            if chance > 0 and not view.state.legal().allows(int(action)):
+                raise self._wrong(view, answer, f"{_short(action)} is no action")
+            if isinstance(chance, bool) or not isinstance(chance, Real) or not 0 <= float(chance) < inf:
+                raise self._wrong(view, answer, f"{_short(chance)} is no probability")
+            if float(chance) > 0 and not view.state.legal().allows(int(action)):
                 raise self._wrong(view, answer, f"{action_text(int(action))} is illegal")
             chances[int(action)] = float(chance)
         if not abs(sum(chances.values()) - 1) < _ROUNDING:
@@ -188,7 +187,7 @@ class FunctionAgent(Tracked):
     def _wrong(self, view: View, answer: object, why: str) -> InputError:
         """A wrong answer: who gave it, where, and what would have been right."""
         return InputError(
-            f"agent {shown(self.name)} answers {shown(repr(answer), 80)} {view_text(view)}: {why}",
+            f"agent {shown(self.name)} answers {_short(answer)} {view_text(view)}: {why}",
             remedy=f"{view.state.legal_text()} ({FOLD} folds, {CALL} checks or calls, else the total raised to)",
         )
 
@@ -197,13 +196,19 @@ def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def _short(value: object, most: int = 80) -> str:
+    """A value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def view_text(view: View) -> str:
     """Where a player is, in words: its cards, the board, the betting by round."""
     deck = view.state.rules.deck
     board = f" on {deck.text(view.board)}" if view.board else ""
     rounds = (", ".join(action_text(action) for action in actions) for actions in view.state.rounds)
     betting = " / ".join(rounds).strip(" /")
-    return f"with {deck.text(view.hole)}{board} {f'after {betting}' if betting else 'as the first to act'}"
+    return f"with {deck.text(view.hole)}{board} {f'after {betting}' if betting else 'first to act'}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,6 +98,8 @@ class FunctionStrategy:
     def _ask(self, view: View) -> dict[int, float]:
         key = view.state.rounds, view.hole, view.board
         if key not in self._known:
+            if len(self._known) >= MOST_QUESTIONS:
+                raise _too_many(len(self._known))
             self._known[key] = self.agent.ask(view)
         return self._known[key]
 
@@ -108,9 +110,13 @@ class FunctionStrategy:
         holes = rules.deck.holes(rules.hole_cards)
         asked = sum(by_street[street] * holes for street in boards.street.tolist())
         if asked > MOST_QUESTIONS:
-            raise InputError(
-                f"a function would be asked {asked:,} questions", remedy="use local_best_response, or a smaller game"
-            )
+            raise _too_many(asked)
+
+
+def _too_many(asked: int) -> InputError:
+    return InputError(
+        f"a function would be asked {asked:,} questions and more", remedy="use local_best_response, or a smaller game"
+    )
 
 
 def _streets(engine: Engine) -> list[tuple[int, int]]:

@@ -8,26 +8,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from equipoise._errors import InputError
 from equipoise._signals import exit_code, interrupt_on_sigterm
 from equipoise.cli.output import close_output, open_output
 
-if TYPE_CHECKING:
-    from equipoise.cli.commands import app as app
-
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-
-
-def __getattr__(name: str) -> object:
-    if name != "app":
-        raise AttributeError(f"module 'equipoise.cli' has no attribute {name!r}")
-    from equipoise.cli.commands import app
-
-    return app
 
 
 def main() -> None:
