@@ -220,7 +220,7 @@ def test_a_no_limit_game_is_solved_with_a_menu(tmp_path: Path) -> None:
     }
     for name, offered in actions.items():
         chosen = ["--menu", name] if name else []
-        done = run("solve", str(game), *chosen, "--out", saved, "--threads", "1", "--json")
+        done = run("solve", str(game), *chosen, "--out", saved, "--force", "--threads", "1", "--json")
         answer = json.loads(done.stdout)
         assert answer["exploitability_mbb"] <= 1
         assert sum(answer["values_mbb"]) == pytest.approx(0, abs=0.01)

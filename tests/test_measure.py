@@ -290,9 +290,14 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     assert answer["method"] == "exact"
     assert np.mean(answer["player_values_mbb"]) == pytest.approx(answer["exploitability_mbb"])
     sampled = run("uniform", "--game", "leduc", "--sample-flops", "20", "--out", str(tmp_path / "flops"), "--json")
-    assert json.loads(sampled.stdout)["ci95_mbb"] > 0
+    estimate = json.loads(sampled.stdout)
+    assert estimate["ci95_mbb"] > 0
+    assert (estimate["method"], estimate["draws"], estimate["all_flops"]) == ("sampled", 20, 3)
     assert "equipoise measure runs/leduc" in run("--help").stdout
-    assert "mbb/g" in run("always-call", "--game", "leduc", "--sample-flops", "9").stdout
+    text = run("always-call", "--game", "leduc", "--sample-flops", "9").stdout
+    assert "mbb/g" in text
+    assert "estimated from 9 draws of 3 flops" in text
+    assert "exact" not in text
 
 
 @pytest.mark.parametrize(

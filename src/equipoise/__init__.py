@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from equipoise.abstraction.lookup import HandBucket as HandBucket
     from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
     from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
+    from equipoise.agents.agent import FunctionAgent as FunctionAgent
+    from equipoise.agents.agent import View as View
     from equipoise.agents.load import load_player as load_player
     from equipoise.agents.measured import NamedAgent as NamedAgent
     from equipoise.agents.postprocess import PostProcess as PostProcess
@@ -99,6 +101,8 @@ _HOME = {
     "HandBucket": "abstraction.lookup",
     "abstraction_bucket": "abstraction.lookup",
     "build_abstraction": "abstraction.recipe_file",
+    "FunctionAgent": "agents.agent",
+    "View": "agents.agent",
     "NamedAgent": "agents.measured",
     "PostProcess": "agents.postprocess",
     "process_profile": "agents.postprocess",

@@ -22,6 +22,7 @@ _target: list[Callable[..., Any]] = []  # in a worker: what it does
 
 def _begin(target: Callable[..., Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and does so with SIGTERM
     _target[:] = [target]
 
 

@@ -193,8 +193,15 @@ def print_exploitability(result: Exploitability) -> None:
     table.add_section()
     table.add_row("all", *(f"{value:,.2f}" for value in exact["player_values_mbb"]))
     print_table(table)
-    flops = f", {result.flops:,} flops" if result.flops else ""
-    print(f"{result.method}{flops}, {result.seconds:.1f} s")
+    print(f"{_how_measured(result)}, {result.seconds:.1f} s")
+
+
+def _how_measured(result: Exploitability) -> str:
+    """Whether the number is exact or an estimate, and from how many flops."""
+    if result.sample is None:
+        return f"exact, {result.flops:,} flops" if result.flops else "exact"
+    drawn = f"{len(result.sample.flops):,} draws of {result.all_flops:,} flops"
+    return f"estimated from {drawn} ({result.flops:,} different ones), 95% interval"
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:

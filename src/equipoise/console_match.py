@@ -29,7 +29,7 @@ def print_match(found: MatchResult) -> None:
     if found.aivat:
         rate = win_rate_text(found.aivat["mbb_per_hand"], found.aivat["ci95"])
         times = found.aivat["times_smaller"]
-        shrunk = f", a standard deviation {times:.1f} times smaller" if times else ""
+        shrunk = f", a standard deviation {times:.1f} times smaller" if math.isfinite(times) else ", no luck left"
         print(f"by AIVAT {rate} mbb/hand{shrunk}")
 
 

@@ -17,9 +17,11 @@ import numpy as np
 
 import equipoise
 from equipoise._errors import InputError
+from equipoise._signals import exit_code, interrupt_on_sigterm
 from equipoise.agents.table import TableAgent
 from equipoise.cards.evaluate import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
+from equipoise.cli.output import open_output
 from equipoise.console import print_table, progress_bar, stage_bar, training
 from equipoise.console_match import win_rate_text
 from equipoise.measure.lbr import LocalBestResponse
@@ -48,6 +50,8 @@ betting = { bet = [0.5, 1.0, "all-in"], raise = [1.0, "all-in"] }
 
 def main() -> None:
     """Run the demo."""
+    interrupt_on_sigterm()
+    open_output()
     print("Equipoise: heads-up hold'em agents, from the rules to the table. About six minutes on two cores.\n")
     try:
         _cards()
@@ -57,7 +61,7 @@ def main() -> None:
         _table(_bound(agent), _matches(agent))
     except KeyboardInterrupt:
         print("\ninterrupted; `make demo` goes on from here")
-        sys.exit(130)
+        sys.exit(exit_code())
     except InputError as error:
         print(f"equipoise: {error}", file=sys.stderr)
         sys.exit(2)

@@ -9,19 +9,23 @@ far. A track is the same agent seen by somebody who does not know its cards: its
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from math import inf
+from numbers import Integral, Real
+from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, shown
 from equipoise._jit import F64, U8
 from equipoise.cards.deck import hole_index
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import GameRules
-from equipoise.games.state import BettingState, action_text
+from equipoise.games.state import CALL, FOLD, BettingState, action_text
+
+_ROUNDING = 1e-6  # how far the sum of probabilities may be from one
 
 
 @dataclass(frozen=True)
@@ -131,13 +135,23 @@ def draw(chances: F64, rng: np.random.Generator) -> int:
     return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(chances) - 1)
 
 
+Answer: TypeAlias = int | Mapping[int, float]
+Function: TypeAlias = Callable[[View], Answer]
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionAgent(Tracked):
-    """Any Python function of a view that returns the probability of every action it may take."""
+    """Any Python function of a view. It returns an action, or the probability of every action that it may take.
+
+    >>> from equipoise import load_game, match
+    >>> caller = FunctionAgent("caller", load_game("leduc"), lambda view: CALL)
+    >>> match(caller, "always-call", hands=100).mbb_per_hand
+    0.0
+    """
 
     name: str
     rules: GameRules
-    function: Callable[[View], dict[int, float]]
+    function: Function
 
     def follow(self, player: int, hole: int | None = None) -> FunctionTrack:
         """Asks the function about every hole."""
@@ -145,15 +159,56 @@ class FunctionAgent(Tracked):
         chosen = holes if hole is None else holes[hole : hole + 1]
         return FunctionTrack(self, player, chosen, BettingState.start(self.rules), (), np.ones(len(chosen)))
 
+    def probabilities(self, view: View) -> dict[int, float]:
+        """The function's own: what it does here does not depend on how it would have come here."""
+        if view.state.player != view.player:
+            raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
+        return {action: chance for action, chance in self.ask(view).items() if chance > 0}
+
     def ask(self, view: View) -> dict[int, float]:
-        """The function's answer, checked."""
-        chances, legal = self.function(view), view.state.legal()
-        for action, chance in chances.items():
-            if not (chance >= 0 and (legal.allows(action) or chance == 0)):
-                raise InputError(f"{self.name} answers {action_text(action)}: {chance}", remedy="return legal actions")
-        if not abs(sum(chances.values()) - 1) < 1e-6:
-            raise InputError(f"{self.name}: probabilities that sum to {sum(chances.values())}", remedy="return one")
+        """The function's answer as probabilities by action; one that is wrong is refused."""
+        answer = self.function(view)
+        given: object = {answer: 1.0} if _is_whole(answer) else answer
+        if not isinstance(given, Mapping):
+            raise self._wrong(view, answer, "neither an action nor probabilities by action")
+        chances: dict[int, float] = {}
+        for action, chance in given.items():
+            if not _is_whole(action):
+                raise self._wrong(view, answer, f"{_short(action)} is no action")
+            if isinstance(chance, bool) or not isinstance(chance, Real) or not 0 <= float(chance) < inf:
+                raise self._wrong(view, answer, f"{_short(chance)} is no probability")
+            if float(chance) > 0 and not view.state.legal().allows(int(action)):
+                raise self._wrong(view, answer, f"{action_text(int(action))} is illegal")
+            chances[int(action)] = float(chance)
+        if not abs(sum(chances.values()) - 1) < _ROUNDING:
+            raise self._wrong(view, answer, f"probabilities that sum to {sum(chances.values()):g}, not to 1")
         return chances
+
+    def _wrong(self, view: View, answer: object, why: str) -> InputError:
+        """A wrong answer: who gave it, where, and what would have been right."""
+        return InputError(
+            f"agent {shown(self.name)} answers {_short(answer)} {view_text(view)}: {why}",
+            remedy=f"{view.state.legal_text()} ({FOLD} folds, {CALL} checks or calls, else the total raised to)",
+        )
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _short(value: object, most: int = 80) -> str:
+    """A value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def view_text(view: View) -> str:
+    """Where a player is, in words: its cards, the board, the betting by round."""
+    deck = view.state.rules.deck
+    board = f" on {deck.text(view.board)}" if view.board else ""
+    rounds = (", ".join(action_text(action) for action in actions) for actions in view.state.rounds)
+    betting = " / ".join(rounds).strip(" /")
+    return f"with {deck.text(view.hole)}{board} {f'after {betting}' if betting else 'first to act'}"
 
 
 @dataclass(frozen=True, eq=False)

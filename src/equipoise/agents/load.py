@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
 
 from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import BetMenu, load_menu
+from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.buckets import BucketMap, StreetBuckets
+from equipoise.agents.agent import Agent, Function, FunctionAgent
 from equipoise.agents.blueprint import profile_agent
+from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.measured import NAMES, NamedAgent, Strategy
 from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.table import TableAgent
@@ -26,10 +29,12 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.run_strategy import run_strategy
 from equipoise.strategy.file import StrategyFile, load_strategy
+from equipoise.strategy.profile import Profile
+from equipoise.strategy.tables import from_bytes
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, build_tree
+from equipoise.tree.report import menu_of
 
-DEFAULT_MENU = "standard"
 OPTIONS = ("post", "translate", "menu", "strategy")
 
 
@@ -94,17 +99,55 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None) 
     return TableAgent(what, strategy.plan.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
 
 
-def load_players(whats: Sequence[str], game: str = "", menu: str | None = None) -> list[TableAgent]:
-    """The agents of a match; named ones play the game of the others."""
+Playing: TypeAlias = Agent | Function | str
+Measurable: TypeAlias = Strategy | TableAgent | FunctionAgent | Function | str
+
+
+def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str | None = None) -> list[Agent]:
+    """The agents of a match: agents, functions of a view, or texts as commands take them.
+
+    Functions and named agents play the game of the others, if none is given.
+    """
     if len(whats) < PLAYERS:
         raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
-    menus = [menu if What.read(what).is_named else None for what in whats]
-    known: str | GameRules = game
-    players: dict[int, TableAgent] = {}
-    for at in sorted(range(len(whats)), key=lambda at: What.read(whats[at]).is_named):
-        players[at] = load_player(whats[at], known, menus[at])
+    named = [isinstance(what, str) and What.read(what).is_named for what in whats]
+    if menu is not None and not any(named):
+        raise InputError("a menu, and no named agent", remedy="leave it out: all agents have bets of their own")
+    known: str | GameRules = load_game(game) if game and isinstance(game, str) else game
+    players: dict[int, Agent] = {}
+    for at in sorted(range(len(whats)), key=lambda at: named[at] or _is_function(whats[at])):
+        what = whats[at]
+        if isinstance(what, str):
+            players[at] = load_player(what, known, menu if named[at] else None)
+        else:
+            players[at] = as_agent(what, known)
         known = known or players[at].rules
     return [players[at] for at in range(len(whats))]
+
+
+def as_agent(what: Playing, game: str | GameRules = "") -> Agent:
+    """An agent as it is, a function of a view as an agent of a game, or what a text names."""
+    if isinstance(what, str):
+        return load_player(what, game)
+    rules = load_game(game) if game and isinstance(game, str) else game
+    if _is_function(what):
+        if not isinstance(rules, GameRules):
+            raise InputError(f"{_function_name(what)} plays any game", remedy='name one, e.g. game="leduc"')
+        return FunctionAgent(_function_name(what), rules, what)
+    if not all(hasattr(what, part) for part in ("name", "rules", "act")):
+        raise InputError(f"{shown(repr(what))} is no agent", remedy="give an agent, a function of a view, or a name")
+    agent = cast(Agent, what)
+    if isinstance(rules, GameRules) and agent.rules != rules:
+        raise InputError(f"{agent.name} plays {agent.rules.name or 'another game'}", remedy="leave out the game")
+    return agent
+
+
+def _is_function(what: object) -> TypeGuard[Function]:
+    return callable(what) and not hasattr(what, "rules")
+
+
+def _function_name(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def named_player(
@@ -115,9 +158,7 @@ def named_player(
     translate: str = TRANSLATIONS[0],
 ) -> TableAgent:
     """A named agent as a table: one bucket a street."""
-    if not rules.limit and not isinstance(menu, BetMenu):
-        menu = load_menu(menu or DEFAULT_MENU, rules)
-    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    tree = build_tree(rules, menu_of(rules, menu))
     layout = SlotLayout(tree, (1,) * rules.rounds)
     stored = np.zeros(layout.slots, np.float32)
     chances = named.chances(tree)
@@ -133,7 +174,9 @@ def one_bucket(rules: GameRules) -> BucketMap:
     return BucketMap(rules, (street,) * rules.rounds, recipe="one bucket")
 
 
-def load_agent(what: str, game: str = "", menu: str | None = None) -> tuple[Strategy, GameRules, BetMenu | str | None]:
+def load_agent(
+    what: str, game: str | GameRules = "", menu: str | None = None
+) -> tuple[Strategy, GameRules, BetMenu | str | None]:
     """A WHAT to be measured exactly, its game and its bets: post-processed, in its own tree."""
     asked = What.read(what, menu)
     if asked.is_named:
@@ -141,7 +184,35 @@ def load_agent(what: str, game: str = "", menu: str | None = None) -> tuple[Stra
         if asked.post.method != "none":
             raise InputError(f"{asked.name} with a post-processor", remedy="give one to a run or strategy file")
         return named, asked.rules(game), asked.menu
+    if asked.translate != TRANSLATIONS[0]:
+        raise InputError(
+            f"translate={asked.translate} in an exact measurement", remedy="leave it out: all bets are in the tree"
+        )
     strategy = asked.open(game)
     name = strategy.name if asked.post.method == "none" else f"{strategy.name} {asked.post}"
     profile = process_profile(strategy.profile, asked.post)
     return profile_agent(name, profile, strategy.buckets), strategy.rules, strategy.plan.menu
+
+
+def as_strategy(
+    what: Measurable, rules: GameRules, menu: BetMenu | str | None
+) -> tuple[Strategy, BetMenu | str | None]:
+    """What can be measured exactly, and its bets: a strategy, a table, a function of a view, or what a text names."""
+    if isinstance(what, str):
+        own = menu if isinstance(menu, str) else None
+        strategy, _, bets = load_agent(what, rules, own)
+        return strategy, menu if bets is None else bets
+    if isinstance(what, TableAgent):
+        as_agent(what, rules)
+        if menu is not None and menu != what.tree.menu:
+            raise InputError(f"{what.name} has bets of its own", remedy="leave out the menu")
+        stored = from_bytes(what.stored) if what.stored.dtype == np.uint8 else what.stored
+        profile = process_profile(Profile(what.layout, stored), what.post)
+        return profile_agent(f"{what.name} {what.fingerprint}", profile, what.buckets), what.tree.menu
+    if isinstance(what, FunctionAgent) or _is_function(what):
+        agent = as_agent(what, rules)
+        assert isinstance(agent, FunctionAgent)
+        return FunctionStrategy(agent), menu
+    if not all(hasattr(what, part) for part in ("tables", "never", "by_bucket")):
+        raise InputError(f"{shown(repr(what))} cannot be measured", remedy="give a strategy, a function, or a name")
+    return cast(Strategy, what), menu

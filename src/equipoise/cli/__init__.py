@@ -1,26 +1,68 @@
 """The command line: arguments in, one library call, print. No logic, and nothing heavy imported before it is needed.
 
 Bad input ends in one line on standard error and exit code 2; `--json` prints one JSON object on standard output.
+`main` is the one place where exit codes are made. It imports the commands itself: Ctrl-C is met from the start.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from equipoise._errors import InputError
-from equipoise.cli import cards, match, records, solving, table
-from equipoise.cli.app import app
+from equipoise._signals import exit_code, interrupt_on_sigterm
+from equipoise.cli.output import close_output, open_output
 
-__all__ = ["app", "cards", "main", "match", "records", "solving", "table"]
+__all__ = ["main"]
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def main() -> None:
     """The `equipoise` command."""
     try:
-        app()
+        interrupt_on_sigterm()
+        open_output()
+        code = _run()
+        close_output()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except InputError as error:
-        print(f"equipoise: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = _say(str(error), BAD_INPUT)
     except BrokenPipeError:  # the reader of our output has gone: nothing more to say
-        sys.stderr.close()
-        sys.exit(1)
+        code = FAILED
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else "cannot write the output: "
+        code = _say(f"{what}{error.strerror or error}", FAILED)
+    except MemoryError:
+        code = _say("there is not enough memory for that", FAILED)
+    _end(code)
+
+
+def _run() -> int:
+    """The exit code of the command itself."""
+    from equipoise.cli.commands import app
+
+    try:
+        app()
+    except SystemExit as done:  # the command's own, or that of bad usage
+        return done.code if isinstance(done.code, int) else 0
+    return 0
+
+
+def _say(line: str, code: int) -> int:
+    print(f"equipoise: {line}", file=sys.stderr)
+    return code
+
+
+def _end(code: int) -> None:
+    """Leave; from here on, another Ctrl-C ends the process at once, without a word."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if code == INTERRUPTED:
+        code = _say("interrupted", exit_code())
+    try:
+        close_output()
+    except OSError:
+        sys.stdout = None  # nothing more can be written; Python must not try it at the end
+    sys.exit(code)

@@ -1,11 +1,13 @@
-"""What all commands share: the application, the `--json` option, what prints."""
+"""What all commands share: the application, the `--json` option, what prints, and options that do not belong."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
+
+from equipoise._errors import InputError
+from equipoise._json import json_text
 
 app = typer.Typer(
     name="equipoise",
@@ -16,6 +18,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+
+TARGET_MISSED = 3  # exit code of a solve or training that ended before it reached its target
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -45,5 +49,25 @@ def console() -> Any:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
-    print(json.dumps(value))
+    """One JSON object on standard output; numbers that are not finite are null."""
+    print(json_text(value))
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Whether the user gave an option, by the name of its parameter."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def refuse_options(context: typer.Context, why: str, *names: str) -> None:
+    """End with one line if the user gave an option that would do nothing; `why` says what it is for."""
+    spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in names:
+        if given(context, name):
+            raise InputError(f"{spelled[name]} {why}", remedy="leave it out")
+
+
+def refuse_all_but(context: typer.Context, why: str, *names: str) -> None:
+    """The same of all options but some."""
+    others = [parameter.name for parameter in context.command.params if parameter.name not in (*names, "as_json")]
+    refuse_options(context, why, *(name for name in others if name))

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, app, console, print_json
+from equipoise.cli.app import Json, app, console, print_json, refuse_all_but, refuse_options
+from equipoise.cli.files import Force, check_outputs, report_files
 
 
 @app.command(epilog="Example: equipoise games holdem.nolimit --menu slumbot-nl --buckets 169,3904,3602,2173")
 def games(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="A built-in game or an ACPC gamedef file.")] = None,
     menu: Annotated[
         str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
@@ -26,6 +28,7 @@ def games(
     from equipoise.games.gamedef import preset_about, preset_names
 
     if name is None:
+        refuse_all_but(context, "is for one game", "name")
         listed = [(preset, preset_about(preset)) for preset in preset_names()]
         if as_json:
             print_json({"games": [{"name": preset, "about": about} for preset, about in listed]})
@@ -84,8 +87,10 @@ GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef
     "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small"
 )
 def abstraction_report(
+    context: typer.Context,
     recipe: RecipeFile,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Where JSON, CSV and pictures go.")] = None,
+    force: Force = False,
     game: GameOption = None,
     samples: Annotated[
         int, typer.Option(min=1, help="Random deals, for streets whose hands cannot be counted.")
@@ -94,6 +99,13 @@ def abstraction_report(
     as_json: Json = False,
 ) -> None:
     """Build the abstraction of a recipe, or open it if it is there, and say what is in its buckets."""
+    if out is None:
+        refuse_options(context, "is for --out", "force")
+    else:
+        from pathlib import Path
+
+        stem = Path(out) / "abstraction"
+        check_outputs([*report_files(stem), *Path(out).glob(f"{stem.name}-*.png")], force=force)
     import equipoise
     from equipoise import console_abstraction
 
@@ -136,12 +148,14 @@ def abstraction_bucket(
     "abstraction compare one.toml two.toml --game leduc --minutes 0.5 --set solver.seed=7",
 )
 def abstraction_compare(
+    context: typer.Context,
     recipes: Annotated[
         list[str], typer.Argument(metavar="RECIPE...", help="Built-in recipes or TOML files with a [cards] table.")
     ],
     out: Annotated[
         str | None, typer.Option(metavar="DIR", help="Where results and runs stay; started again, it goes on there.")
     ] = None,
+    force: Force = False,
     game: GameOption = None,
     minutes: Annotated[float | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
@@ -165,6 +179,16 @@ def abstraction_compare(
     as_json: Json = False,
 ) -> None:
     """Rank card abstractions of equal size: exploitability by CFR-BR and by CFR, and one-on-one results."""
+    if not cfr:
+        refuse_options(context, "is for CFR, and there is --no-cfr", "cfr_iterations")
+    if out is None:
+        refuse_options(context, "is for --out", "force")
+    else:
+        from pathlib import Path
+
+        goes_on = (Path(out) / "runs").is_dir()  # then all results in the folder are a comparison's own
+        stems = (Path(out) / name for name in ("compare", "matches"))
+        check_outputs(report_files(*stems), force=force or goes_on)
     import equipoise
     from equipoise import console_abstraction
 

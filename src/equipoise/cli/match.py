@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from equipoise._errors import InputError
-from equipoise.cli.app import Json, app, console, print_json
+from equipoise.cli.app import Json, app, console, print_json, refuse_all_but, refuse_options
+from equipoise.cli.files import Force, check_outputs, new_log, report_files
 
 
 @app.command(
@@ -16,6 +18,7 @@ from equipoise.cli.app import Json, app, console, print_json
     "equipoise match --replay demo.phh --game holdem.nolimit"
 )
 def match(
+    context: typer.Context,
     agents: Annotated[
         list[str] | None,
         typer.Argument(metavar="A B [C ...]", help="Run folders, strategy files or named agents, options after '?'."),
@@ -34,6 +37,7 @@ def match(
     out: Annotated[
         str | None, typer.Option(metavar="STEM", help="Three and more agents: results as STEM.json, .csv and .png.")
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Let agents play each other: win rate in mbb/hand with its 95% interval."""
@@ -43,6 +47,7 @@ def match(
     if replay is not None:
         if agents or not game:
             raise InputError("--replay takes a log and its game", remedy="add --game, leave out the agents")
+        refuse_all_but(context, "is for playing, not for --replay", "agents", "replay", "game")
         with console().progress_bar("replay") as progress:
             replayed = equipoise.replay(replay, equipoise.load_game(game), progress=progress)
         if as_json:
@@ -50,9 +55,23 @@ def match(
         else:
             console_match.print_replay(replayed)
         return
+    names = agents or []
+    if len(names) > 2:
+        refuse_options(context, "is for two agents", "log", "aivat")
+    else:
+        refuse_options(context, "is for three agents and more", "out")
+    if log is None and out is None:
+        refuse_options(context, "is for --log and --out", "force")
+    if out is not None:
+        goes_on = Path(f"{out}.pairs").is_dir()  # then the results are a tournament's own
+        check_outputs(report_files(out), force=force or goes_on)
     from equipoise.agents.load import load_players
+    from equipoise.play.logs import log_format
 
-    players = load_players(agents or [], game, menu)
+    players = load_players(names, game, menu)
+    if log is not None:
+        log_format(log)
+        new_log(log, force=force)
     with console().progress_bar("match") as progress:
         if len(players) > 2:
             found = equipoise.round_robin(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, app, console, print_json
+from equipoise.cli.app import Json, app, console, print_json, refuse_all_but
+from equipoise.cli.files import Force, check_outputs, report_files
 
 
-@app.command(epilog="Example: equipoise reproduce cfr-br-figure-3 --out results")
+@app.command(epilog="Example: equipoise reproduce cfr-br-figure-3 --out results --force")
 def reproduce(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="An experiment; without it, the list.")] = None,
-    out: Annotated[str, typer.Option(help="Where its JSON, CSV and PNG go.")] = "results",
+    out: Annotated[str, typer.Option(help="The folder for its JSON, CSV and PNG.")] = "results",
+    force: Force = False,
     full: Annotated[bool, typer.Option("--full", help="The long version, for a larger machine.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -22,12 +26,14 @@ def reproduce(
     from equipoise.experiments import reproduce as run
 
     if name is None:
+        refuse_all_but(context, "is for one experiment", "name")
         listed = experiment_names()
         if as_json:
             print_json({"experiments": [{"name": key, "about": about} for key, about in listed.items()]})
         else:
             console().print_games(list(listed.items()))
         return
+    check_outputs(report_files(Path(out) / name), force=force)
     summary = run(name, out, full=full, tell=lambda line: print(line, file=sys.stderr))
     print_json(summary)
 

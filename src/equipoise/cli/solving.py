@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from equipoise._errors import InputError
-from equipoise.cli.app import Json, app, console, print_json
+from equipoise.cli.app import (
+    TARGET_MISSED,
+    Json,
+    app,
+    console,
+    print_json,
+    refuse_all_but,
+    refuse_options,
+)
+from equipoise.cli.files import Force, check_output
 
 
 @app.command(
-    epilog='Examples: equipoise solve spots/turn.toml; equipoise solve show turn.solution --line "check, bet 100"; '
-    "equipoise solve my.game --menu pot"
+    epilog="Examples: equipoise solve spots/turn.toml --force; "
+    'equipoise solve show turn.solution --line "check, bet 100"; equipoise solve my.game --menu pot'
 )
 def solve(
+    context: typer.Context,
     what: Annotated[
         list[str], typer.Argument(metavar="SPOT | show FILE", help="A spot's TOML file or a small game; or a solution.")
     ],
@@ -23,10 +34,12 @@ def solve(
         typer.Option(help="No-limit games: a built-in menu (pot, slumbot-nl) or a TOML file; without it, standard."),
     ] = None,
     out: Annotated[str, typer.Option(help="Where to save the solution; default: the spot's name.solution.")] = "",
+    force: Force = False,
     target: Annotated[
-        float | None, typer.Option(min=0, help="Exploitability in percent of the pot (big blind).")
+        float | None,
+        typer.Option(min=0, help="Exploitability in percent of the pot (big blind); 0: do all iterations."),
     ] = None,
-    iterations: Annotated[int, typer.Option(min=1, help="At most so many.")] = 10_000,
+    iterations: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 10_000,
     variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
     threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     storage: Annotated[str, typer.Option(help="Of tables: float32, or int16 for half the memory.")] = "float32",
@@ -35,9 +48,10 @@ def solve(
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a postflop spot or a small game; or look into a solution."""
+    """Solve a postflop spot or a small game; or look into a solution. Ctrl-C saves what there is and stops."""
     screen = console()
     if what[0] == "show":
+        refuse_all_but(context, "is for solving, not for show", "what", "line", "board", "by_hand")
         import equipoise
 
         view = equipoise.Solution.load(_the_one(what[1:], "show needs one file")).strategy(line, board)
@@ -46,10 +60,13 @@ def solve(
         else:
             screen.print_node(view, by_hand=by_hand)
         return
+    refuse_options(context, "is for show: equipoise solve show FILE", "line", "board")
     name = _the_one(what, "solve one thing at a time")
     from equipoise.solve.problem import read_problem
 
     problem = read_problem(name, menu)
+    saved = out or f"{problem.name}.solution"
+    check_output(saved, force=force)
     import equipoise
 
     with screen.solve_progress(problem, storage, quiet=as_json) as on_look:
@@ -62,12 +79,21 @@ def solve(
             storage=storage,
             on_look=on_look,
         )
-    saved = out or f"{problem.name}.solution"
     solution.save(saved)
     if as_json:
         print_json({**solution.as_json(by_hand=by_hand), "file": saved})
     else:
         screen.print_solution(solution, saved, by_hand=by_hand)
+    if solution.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if solution.stopped == "iterations":
+        _miss(f"after {solution.iterations:,} iterations the target of {solution.target:g}% is not reached")
+
+
+def _miss(line: str) -> None:
+    """End with the exit code of a target that was not reached."""
+    print(f"equipoise: {line}", file=sys.stderr)
+    raise typer.Exit(TARGET_MISSED)
 
 
 def _the_one(names: list[str], complaint: str) -> str:
@@ -89,7 +115,7 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a blueprint by a recipe; Ctrl-C saves it and stops."""
+    """Train a blueprint by a recipe; Ctrl-C and SIGTERM save it and stop."""
     import equipoise
 
     screen = console()
@@ -110,6 +136,11 @@ def train(
         print_json(run.as_json())
     else:
         screen.print_run(run)
+    if run.stopped == "interrupted":
+        raise KeyboardInterrupt
+    wanted, reached = run.recipe.stop.exploitability, run.look.measured.exploitability
+    if wanted is not None and (reached is None or reached > wanted):
+        _miss(f"stopped by {run.stopped}: the target of {wanted:g} mbb/g is not reached")
 
 
 strategies = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look into solved strategies.")
@@ -177,11 +208,14 @@ def measure(
     from_street: Annotated[
         str | None, typer.Option(metavar="STREET", help="lbr: check and call before it, e.g. flop.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample or the hands.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the sample or the hands; 1 if not said.")] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure how exploitable an agent is: what best responses to it win, or a lower bound of that."""
+    for kept in (out, reference_flops):
+        if kept is not None:
+            check_output(kept, resumes=True)
     import equipoise
 
     screen = console()

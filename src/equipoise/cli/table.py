@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise._errors import InputError, shown
-from equipoise.cli.app import Json, app, console, print_json
+from equipoise.cli.app import Json, app, console, print_json, refuse_options
+from equipoise.cli.files import Force, new_log
 
 if TYPE_CHECKING:
     from equipoise.agents.agent import Agent
@@ -75,6 +76,7 @@ def acpc(
     epilog="Example: equipoise acpc-dealer --game holdem.nolimit --hands 1000 --seed 7 --log a-b.log",
 )
 def acpc_dealer(
+    context: typer.Context,
     game: Annotated[str, typer.Option(help="A built-in game or an ACPC gamedef file.")],
     hands: Annotated[int, typer.Option(min=1, help="How many to deal.")] = 1000,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the cards; default: a random one, printed.")] = None,
@@ -82,6 +84,7 @@ def acpc_dealer(
     names: Annotated[str, typer.Option(help="Of the two seats.")] = "A,B",
     host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
     log: NewLog = None,
+    force: Force = False,
     response: Annotated[float, typer.Option(min=0.001, help="Seconds for an answer.")] = 600.0,
     hand: Annotated[float, typer.Option(min=0.001, help="Seconds a player has for a hand.")] = 600.0,
     per_hand: Annotated[float, typer.Option(min=0.001, help="Seconds a player has for the match, a hand.")] = 7.0,
@@ -94,6 +97,9 @@ def acpc_dealer(
     rules, (first, second), (one, other) = load_game(game), _two(ports, "ports"), _two(names, "names")
     if not (first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
         raise InputError(f"ports {shown(ports)}", remedy="give two numbers, e.g. --ports 18791,18792")
+    if log is None:
+        refuse_options(context, "is for --log", "force")
+    new_log(log, force=force)
     import equipoise
     from equipoise.play.acpc_dealer import Timeouts
     from equipoise.play.dealing import fresh_seed
@@ -173,6 +179,7 @@ def serve(
 
 @slumbot.command("play", epilog="Example: equipoise slumbot play runs/nolimit http://127.0.0.1:8080 --hands 1000")
 def slumbot_play(
+    context: typer.Context,
     what: What,
     url: Annotated[str, typer.Argument(help="What comes before /api/new_hand.")],
     hands: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1000,
@@ -180,10 +187,14 @@ def slumbot_play(
     seed: Seed = None,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for a whole answer.")] = 60.0,
     log: NewLog = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Play an agent at a server that speaks Slumbot's API."""
+    if log is None:
+        refuse_options(context, "is for --log", "force")
     agent = _load(what, game)
+    new_log(log, force=force)
     import equipoise
 
     played = 0

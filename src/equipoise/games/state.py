@@ -123,7 +123,7 @@ class BettingState:
         """The state after an action of the player to act; an illegal one is refused."""
         legal = self.legal()
         if self.is_over or not legal.allows(action):
-            raise InputError(f"illegal action {action_text(action)}", remedy=self._remedy(legal))
+            raise InputError(f"illegal action {action_text(action)}", remedy=self.legal_text())
         history = (*self.rounds[:-1], (*self.rounds[-1], action))
         if action == FOLD:
             return replace(self, rounds=history, player=-1, folded=self.player, waiting=0)
@@ -177,9 +177,11 @@ class BettingState:
             winner = 0 if first > second else 1
         return (stake, -stake) if winner == 0 else (-stake, stake)
 
-    def _remedy(self, legal: Legal) -> str:
+    def legal_text(self) -> str:
+        """What the player to act may do, in words."""
         if self.is_over:
             return "the hand is over"
+        legal = self.legal()
         choices = (["fold"] if legal.fold else []) + ["call" if self.to_call else "check"]
         if legal.can_raise:
             totals = {legal.raise_min, legal.raise_max}

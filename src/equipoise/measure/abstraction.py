@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError, shown
+from equipoise._json import json_text
 from equipoise.abstraction.build import Tell
 from equipoise.abstraction.recipe_file import Recipe, read_recipe
 from equipoise.abstraction.report import SAMPLES, AbstractionReport, describe
@@ -103,7 +103,7 @@ class _Folder:
                 writer.writerows(rows)
             files = [str(self.path / name) for name in names]
             value = {**found.as_json(), "files": files, "rows": rows}
-            (self.room / names[0]).write_text(json.dumps(value, indent=1, allow_nan=False) + "\n")
+            (self.room / names[0]).write_text(json_text(value, indent=1) + "\n")
             for name in names:
                 (self.room / name).replace(self.path / name)
         except OSError as error:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import ALL_IN, BetMenu, Size, load_menu
+from equipoise.abstraction.bet_menu import ALL_IN, BetMenu, Size
 from equipoise.abstraction.build import Tell
-from equipoise.agents.load import DEFAULT_MENU, load_agent, load_player
+from equipoise.agents.load import load_agent, load_player
 from equipoise.agents.measured import NamedAgent
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
 from equipoise.measure.lbr import LocalBestResponse, local_best_response
 from equipoise.measure.reference import Referenced, measure_by_reference
 from equipoise.tree.public_tree import build_tree
+from equipoise.tree.report import menu_of
 
 METHODS = ("auto", "exact", "lbr")
 
@@ -34,7 +35,7 @@ def measure_agent(
     minutes: float | None = None,
     bets: Sequence[Size] | str | None = None,
     from_street: int | str | None = None,
-    seed: int = 1,
+    seed: int | None = None,
     threads: int = 0,
     progress: Tell | None = None,
 ) -> Exploitability | Referenced | LocalBestResponse:
@@ -43,7 +44,8 @@ def measure_agent(
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
     in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
     all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
-    are measured on the same sample of flops (`measure_by_reference`). `progress` is told a stage and the fraction done.
+    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands, 1 if
+    not given. An option of the other method is refused. `progress` is told a stage and the fraction done.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
@@ -57,18 +59,24 @@ def measure_agent(
     if method == "lbr":
         if by_flops:
             raise InputError("flops sampled or kept for lbr", remedy="leave that out, or use exact")
+        player = load_player(what, game, menu)
+        if bets is not None and player.rules.limit:
+            raise InputError(f"{player.rules.name} is a limit game: its bets are fixed", remedy="leave out the bets")
         return local_best_response(
-            load_player(what, game, menu),
+            player,
             hands=hands,
             minutes=minutes,
             bets=(1.0, ALL_IN) if bets is None else bets,
             from_street=0 if from_street is None else from_street,
-            seed=seed,
+            seed=1 if seed is None else seed,
             threads=threads,
             progress=progress,
         )
     if any(option is not None for option in (hands, minutes, bets, from_street)):
         raise InputError("hands, minutes, bets or a street for an exact measurement", remedy="use the method lbr")
+    if sample_flops is None and seed is not None:
+        raise InputError("a seed for an exact measurement", remedy="leave it out: nothing is drawn at random")
+    seed = 1 if seed is None else seed
     if reference is not None:
         if sample_flops is None:
             raise InputError("a reference without a sample", remedy="say how many flops to sample")
@@ -87,9 +95,7 @@ def is_small(rules: GameRules, menu: BetMenu | str | None = None) -> bool:
     """Whether the exact best response can walk all boards at once."""
     if rules.rounds == 1:
         return True
-    if not rules.limit and not isinstance(menu, BetMenu):
-        menu = load_menu(menu or DEFAULT_MENU, rules)
-    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    tree = build_tree(rules, menu_of(rules, menu))
     try:
         return not Measurement(rules, NamedAgent("uniform"), tree, 1).is_large
     except InputError:  # too many showdowns of an early all-in

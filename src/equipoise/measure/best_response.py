@@ -24,9 +24,12 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, I32, I64
-from equipoise.abstraction.bet_menu import BetMenu, load_menu
-from equipoise.agents.measured import NamedAgent, Strategy
+from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.agents.function import FunctionStrategy
+from equipoise.agents.load import Measurable, as_strategy
+from equipoise.agents.measured import Strategy
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
+from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
@@ -36,7 +39,7 @@ from equipoise.solve.last_street import LastStreet, compile_last_street
 from equipoise.solve.plan import BEST
 from equipoise.tree.public_cards import PublicCards, deal_boards
 from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
-from equipoise.tree.report import DEFAULT_MENU
+from equipoise.tree.report import menu_of
 
 METHODS = ("auto", "exact")
 LEAST_SAMPLE = 5
@@ -53,10 +56,11 @@ class Exploitability:
     player_values: tuple[float, float]
     by_street: dict[str, tuple[float, float]]  # what of it comes from hands whose betting ended there
     big_blind: int
-    method: str
+    method: str  # "exact", or "sampled": an estimate from some flops, with an interval
     flops: int  # distinct ones that were walked; 0 in a game without
     seconds: float
     sample: FlopSample | None = None  # where flops were sampled
+    all_flops: int = 0  # of the game, one of each class under renaming of suits
 
     @property
     def ci95_mbb(self) -> float | None:
@@ -80,13 +84,14 @@ class Exploitability:
             "player_values_mbb": [self._mbb(value) for value in self.player_values],
             "by_street_mbb": {street: [self._mbb(v) for v in values] for street, values in self.by_street.items()},
             "flops": self.flops,
+            **({} if self.sample is None else {"draws": len(self.sample.flops), "all_flops": self.all_flops}),
             "seconds": self.seconds,
         }
 
 
 def exploitability(
-    rules: GameRules,
-    agent: Strategy | str,
+    game: GameRules | str,
+    agent: Measurable,
     *,
     menu: BetMenu | str | None = None,
     method: str = "auto",
@@ -97,7 +102,13 @@ def exploitability(
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Exploitability:
-    """How much best responses win against a strategy, or against an agent of a name.
+    """How much best responses win against a strategy, an agent with a table, a function of a view, or what a
+    text names (`agents/load.py`).
+
+    The game is its rules, the name of a built-in one, or a gamedef file.
+
+    >>> round(exploitability("leduc", "uniform", threads=1).exploitability, 4)
+    2373.6111
 
     A no-limit game takes a menu of bets for both sides (`standard` if none is given). Large games are walked flop by
     flop (`by_flop` says so for any game); with `out`, finished flops are kept in that file, and a run that finds them
@@ -106,17 +117,17 @@ def exploitability(
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
     started = time.monotonic()
-    found = measurement_of(rules, agent, menu, threads).found(sample_flops, seed, by_flop, out, progress)
+    rules = game if isinstance(game, GameRules) else load_game(game)
+    strategy, bets = as_strategy(agent, rules, menu)
+    if out is not None and isinstance(strategy, FunctionStrategy):
+        raise InputError(f"flops of the function {shown(strategy.name)}", remedy="leave out the file: functions change")
+    found = measurement_of(rules, strategy, bets, threads).found(sample_flops, seed, by_flop, out, progress)
     return replace(found, seconds=time.monotonic() - started)
 
 
-def measurement_of(rules: GameRules, agent: Strategy | str, menu: BetMenu | str | None, threads: int) -> Measurement:
+def measurement_of(rules: GameRules, strategy: Strategy, menu: BetMenu | str | None, threads: int) -> Measurement:
     """What `exploitability` takes its numbers from: for more than one question about the same strategy."""
-    if not rules.limit and not isinstance(menu, BetMenu):
-        menu = load_menu(menu or DEFAULT_MENU, rules)
-    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
-    strategy = NamedAgent(agent) if isinstance(agent, str) else agent
-    return Measurement(rules, strategy, tree, threads or all_cores())
+    return Measurement(rules, strategy, build_tree(rules, menu_of(rules, menu)), threads or all_cores())
 
 
 def _check_flops(rules: GameRules, sample_flops: int | None, out: str | Path | None) -> None:
@@ -206,10 +217,11 @@ class Measurement:
             player_values=(float(parts[0].sum()), float(parts[1].sum())),
             by_street={rules.street_name(s): (float(v[0]), float(v[1])) for s, v in enumerate(parts.T)},
             big_blind=rules.big_blind,
-            method="exact",
+            method="exact" if sample is None else "sampled",
             flops=flops,
             seconds=time.monotonic() - started,
             sample=sample,
+            all_flops=len(self.deals[0]) if flops else 0,
         )
 
     def has_all_flops(self, path: str | Path) -> bool:

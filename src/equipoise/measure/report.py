@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise._files import write_whole
+from equipoise._json import json_text
 
 
 def write_report(
@@ -36,7 +36,7 @@ def _named(stem: Path, suffix: str) -> Path:
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1) + "\n")
+    path.write_text(json_text(value, indent=1) + "\n")
 
 
 def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:

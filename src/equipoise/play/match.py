@@ -22,6 +22,7 @@ from equipoise._errors import InputError
 from equipoise._jit import F64, I32, U8
 from equipoise._workers import workers
 from equipoise.agents.agent import Agent
+from equipoise.agents.load import Playing, load_players
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
@@ -220,9 +221,11 @@ def play_hand(agents: tuple[Agent, Agent], deal: Deal, rng: np.random.Generator)
 
 
 def match(
-    one: Agent,
-    two: Agent,
+    one: Playing,
+    two: Playing,
     *,
+    game: str | GameRules = "",
+    menu: str | None = None,
     hands: int = 100_000,
     duplicate: bool = True,
     seed: int = 1,
@@ -231,36 +234,42 @@ def match(
     log: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> MatchResult:
-    """Play a match; `aivat` estimates it a second time, with less luck (`measure/aivat.py`); `log` is a file for every
+    """Play a match of two agents, functions of a view, or what texts name (`agents/load.py`).
 
-    hand (`logs.py`); `progress` hears the share that is done.
+    `game` is for functions and named agents, where the other side has none; `menu` the bets of named agents. `aivat`
+    estimates the result a second time, with less luck (`measure/aivat.py`); `log` is a file for every hand (`logs.py`);
+    `progress` hears the share that is done.
+
+    >>> match("always-raise", "always-fold", game="leduc", hands=100).mbb_per_hand
+    1000.0
     """
     if hands < 4:
         raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
     deals = (hands + 1) // PLAYERS
-    game = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
-    if game.is_fast:
-        list(game.play(1, threads=1))  # compiles, on a first run
+    one, two = load_players([one, two], game, menu)
+    table = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
+    if table.is_fast:
+        list(table.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
     values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
-    with LogWriter(log, game.rules) if log is not None else nullcontext() as writer:
-        for chunk in game.play(deals, 1 if aivat else threads):
+    with LogWriter(log, table.rules) if log is not None else nullcontext() as writer:
+        for chunk in table.play(deals, 1 if aivat else threads):
             here = slice(done, done + len(chunk.values))
             values[here] = chunk.values
             if aivat:
-                corrected[here] = without_luck(game, chunk, threads or all_cores())
+                corrected[here] = without_luck(table, chunk, threads or all_cores())
             if writer:
-                _write(writer, chunk, game, PLAYERS * done)
+                _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)
             if progress:
                 progress(done / deals)
-    unit = 1000 / game.rules.big_blind
+    unit = 1000 / table.rules.big_blind
     mean, half = interval(unit * observations(values, duplicate))
     by_player = unit * values.mean(axis=0)
     seen = (observations(each, duplicate) for each in (values, corrected))
-    comparison = compare(game.rules, *seen) if aivat else None
+    comparison = compare(table.rules, *seen) if aivat else None
     return MatchResult(
-        (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
+        (one.name, two.name), table.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
         duplicate, time.perf_counter() - start, comparison.as_json() if comparison else None, seed,
     )  # fmt: skip
 

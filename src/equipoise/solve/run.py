@@ -8,16 +8,15 @@ Ctrl-C and SIGTERM end the slice, and the run is saved.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise._signals import stopping
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.solve.cost import Cost, cost_of
@@ -118,7 +117,7 @@ def train(
         solver = make(recipe, plan.tree, buckets, used)
         training = _Training(recipe, stop, folder, plan, buckets, solver, used, tell, on_look, measure)
         training.begin(checkpoint)
-        with _stopping() as asked:
+        with stopping() as asked:
             stopped = training.go(asked)
             training.finish(stopped)
         if asked.is_set():
@@ -151,29 +150,6 @@ def _cost_text(recipe: Recipe, cost: Cost, stop: StopRecipe) -> str:
 
 def _size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, once; a second one acts as ever."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def stop(number: int, frame: object) -> None:
-        del frame
-        asked.set()
-        signal.signal(number, before[number])
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Training:

@@ -27,6 +27,7 @@ from typing import Any
 from equipoise._array_file import load_arrays, save_arrays
 from equipoise._errors import InputError, shown
 from equipoise._files import is_temporary, remove_remains, write_whole
+from equipoise._json import json_text
 from equipoise.games.gamedef import preset_names, write_gamedef
 from equipoise.solve.looks import Look, Measured
 from equipoise.solve.recipe import RECIPE_FILE, Recipe, load_recipe
@@ -155,7 +156,7 @@ class RunFolder:
     def add_metrics(self, values: dict[str, Any]) -> None:
         """Add a look."""
         with contextlib.suppress(OSError), self.metrics.open("a") as file:
-            file.write(json.dumps(values) + "\n")
+            file.write(json_text(values) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """All looks; a line that is damaged, or was not written whole, is left out."""
@@ -167,7 +168,7 @@ class RunFolder:
 
     def cut_metrics(self, iteration: int) -> None:
         """Forget looks after an iteration: they will be taken again."""
-        kept = "".join(json.dumps(look) + "\n" for look in self.read_metrics() if look["iteration"] <= iteration)
+        kept = "".join(json_text(look) + "\n" for look in self.read_metrics() if look["iteration"] <= iteration)
         if self.metrics.exists():
             with contextlib.suppress(OSError):
                 write_whole(self.metrics, lambda path: path.write_text(kept))

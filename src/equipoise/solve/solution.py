@@ -92,6 +92,8 @@ class Solution:
     cpu_seconds: float = 0.0
     history: list[tuple[int, float, float]] = field(default_factory=list)  # iteration, seconds, exploitability
     threads: int = 1
+    stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
+    target: float | None = None  # percent, as `percent` is
 
     @cached_property
     def engine(self) -> Engine:
@@ -103,7 +105,10 @@ class Solution:
         return self.engine.tables(self.average)
 
     def exploitability(self) -> float:
-        """The average of both players' best-response values, in chips a hand."""
+        """The average of both players' best-response values, in chips a hand, measured now.
+
+        `percent` is the same as a share of the pot (of the big blind, in a game), which is what targets are given in.
+        """
         return self.engine.exploitability(self._tables)
 
     def value(self, player: int) -> float:
@@ -276,7 +281,10 @@ class Solution:
 
     @property
     def percent(self) -> float:
-        """Exploitability at the last look, in percent of the pot of a spot, of the big blind of a game."""
+        """Exploitability in percent of the pot of a spot, of the big blind of a game; as it was at the last look.
+
+        Ten times that of a game is its exploitability in mbb/g.
+        """
         return self.history[-1][2] if self.history else 100 * self.exploitability() / self.problem.unit
 
     def as_json(self, *, by_hand: bool = False) -> dict[str, Any]:
@@ -289,6 +297,7 @@ class Solution:
             "cpu_seconds": self.cpu_seconds,
             "memory_bytes": self.problem.memory_bytes(self.threads, stored=self.average.dtype.type),
             "root": dict(zip(root.actions, root.frequency.tolist(), strict=True)),
+            "stopped": self.stopped or None,
         }
         if self.problem.spot:
             half = self.problem.spot.pot / 2

@@ -1,4 +1,7 @@
-"""The loop of a vector solve: iterate, look how far it is, stop at the target; Ctrl-C keeps what there is."""
+"""The loop of a vector solve: iterate, look how far it is, stop at the target.
+
+Ctrl-C and SIGTERM end it after the iteration that is being done, and keep what there is.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from equipoise._errors import InputError
+from equipoise._signals import stopping
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solve.engine import all_cores
@@ -34,7 +38,8 @@ def solve(
 ) -> Solution:
     """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
 
-    `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own. `menu` is
+    `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own; 0 does
+    all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
     for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table; without it, the standard menu.
     `storage` is what tables hold: float32, or int16 for half the memory (see solve/storage.py).
     """
@@ -79,22 +84,44 @@ def _warm_up(variant: str, stored: type) -> None:
         solver.fill_gaps()
 
 
+class _StopError(Exception):
+    """A signal has asked the solve to stop; raised between two iterations."""
+
+
 def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on_look: OnLook | None) -> Solution:
     start, cpu_start = time.perf_counter(), time.process_time()
     history: list[tuple[int, float, float]] = []
-    try:
-        while solver.iteration < iterations:
-            # looking costs about as much as an iteration: every tenth, later more seldom
-            solver.run(min(max(FIRST_LOOK, solver.iteration // 10), iterations - solver.iteration))
+    stopped = "iterations" if target > 0 else "target"  # without a target, the iterations are what was asked for
+    with stopping() as asked:
+
+        def stop_if_asked(_iteration: int) -> None:
+            if asked.is_set():
+                raise _StopError
+
+        def look() -> float:
             left = 100 * solver.exploitability() / problem.unit
             history.append((solver.iteration, time.perf_counter() - start, left))
             if on_look:
                 on_look(*history[-1])
-            if left <= target:
-                break
-    except KeyboardInterrupt:
-        if not solver.iteration:
-            raise
-    solver.fill_gaps()
+            return left
+
+        solver.on_iteration = stop_if_asked
+        try:
+            while solver.iteration < iterations:
+                # looking costs about as much as an iteration: every tenth, later more seldom
+                solver.run(min(max(FIRST_LOOK, solver.iteration // 10), iterations - solver.iteration))
+                if look() <= target:
+                    stopped = "target"
+                    break
+        except _StopError:
+            stopped = "interrupted"
+            look()
+        except KeyboardInterrupt:  # of `on_look`; or a second signal, which does not wait
+            if asked.is_set() or not solver.iteration:
+                raise
+            stopped = "interrupted"
+        solver.fill_gaps()
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
-    return Solution(problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads)
+    return Solution(
+        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target
+    )

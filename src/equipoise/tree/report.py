@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from equipoise._errors import InputError
 from equipoise.abstraction.bet_menu import BetMenu, load_menu
 from equipoise.games.gamedef import load_game, write_gamedef
 from equipoise.games.rules import GameRules
@@ -14,6 +15,15 @@ from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicT
 from equipoise.tree.trunk import TrunkMemory, trunk_memory
 
 DEFAULT_MENU = "standard"
+
+
+def menu_of(rules: GameRules, menu: str | BetMenu | None) -> BetMenu | None:
+    """The bets of a no-limit game: those given, or the standard ones; a limit game has none, and takes none."""
+    if rules.limit:
+        if menu is not None:
+            raise InputError(f"{rules.name} is a limit game: its bets are fixed", remedy="leave out the menu")
+        return None
+    return menu if isinstance(menu, BetMenu) else load_menu(menu or DEFAULT_MENU, rules)
 
 
 @dataclass(frozen=True)
@@ -65,9 +75,7 @@ def game_report(
     with the memory of CFR-BR's unabstracted player for a trunk of so many rounds.
     """
     rules = game if isinstance(game, GameRules) else load_game(game)
-    if not rules.limit and not isinstance(menu, BetMenu):
-        menu = load_menu(menu or DEFAULT_MENU, rules)
-    tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
+    tree = build_tree(rules, menu_of(rules, menu))
     by_street = _buckets(buckets, rules)
     layout = SlotLayout(tree, by_street or lossless_hands(rules))
     return GameReport(

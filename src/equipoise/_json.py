@@ -1,0 +1,31 @@
+"""JSON as the standard has it, for everything that we print or write: numbers that are not finite become null.
+
+Python's own writer would print `Infinity` and `NaN`, which no other reader of JSON accepts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """The text of a value.
+
+    >>> json_text({"mbb_per_hand": 1.5, "ci95": float("inf")})
+    '{"mbb_per_hand": 1.5, "ci95": null}'
+    """
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """The same value with None in place of infinities and NaN."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value

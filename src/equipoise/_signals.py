@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM: both stop the program in the same way, and say by which exit code they did.
+
+Work that can be saved runs inside `stopping`: the first signal only asks it to stop, a second one acts at once.
+Everywhere else both raise KeyboardInterrupt, so that files are closed and temporary ones removed.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_received: list[int] = []
+
+
+def exit_code() -> int:
+    """128 plus the number of the signal that stopped the work: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (_received[-1] if _received else int(signal.SIGINT))
+
+
+def interrupt_on_sigterm() -> None:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    del frame
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set, once; a second signal acts as it did before.
+
+    Only the main thread can listen for signals; in any other the event is never set.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        _received.append(number)
+        asked.set()
+        signal.signal(number, before[number])
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,130 @@
+"""A Python function measured exactly: asked about every hole at every decision of a tree on every board of a walk.
+
+Measuring walks one board of each class under renaming of suits. So the function is asked about all renamings, and one
+that answers them differently is refused: its exploitability would be that of another strategy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equipoise._errors import InputError, shown
+from equipoise.agents.agent import FunctionAgent, View, view_text
+from equipoise.agents.measured import Flags
+from equipoise.cards.deck import hole_cards
+from equipoise.cards.symmetry import renamed_cards
+from equipoise.games.state import BettingState, action_text
+from equipoise.solve.engine import Engine
+from equipoise.solve.plan import Tables
+from equipoise.tree.public_tree import PublicTree
+
+MOST_QUESTIONS = 2_000_000
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionStrategy:
+    """A function agent as something that can be measured."""
+
+    agent: FunctionAgent
+    by_bucket: None = None
+    _known: dict[tuple[Any, ...], dict[int, float]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The agent's."""
+        return self.agent.name
+
+    def never(self, tree: PublicTree) -> Flags:
+        """Nothing is ruled out whatever the cards."""
+        return np.zeros(len(tree), bool)
+
+    def tables(self, engine: Engine) -> Tables:
+        """The answers about every hole on every board."""
+        program, cards = engine.program.arrays, engine.cards
+        self._check_size(engine)
+        source = engine.zeros()
+        decisions = np.flatnonzero(program.table_row >= 0).tolist()
+        states = {place: engine.tree.state(int(program.node[place])) for place in decisions}
+        for board, dealt in enumerate(cards.cards):
+            street = int(cards.arrays.street[board])
+            for place in decisions:
+                node, player = int(program.node[place]), int(program.player[place])
+                if engine.tree.street[node] != street:
+                    continue
+                holes = cards.holes(board, player)
+                rows = self._rows(engine.tree, node, states[place], holes.tolist(), dealt)
+                start = int(engine.table_first[board, player]) + int(program.table_row[place]) * len(holes)
+                source[start : start + rows.size] = rows.ravel()
+        return engine.tables(source)
+
+    def _rows(self, tree: PublicTree, node: int, state: BettingState, holes: list[int], board: tuple[int, ...]) -> Any:
+        """[action, hole] probabilities at a node."""
+        actions = [int(tree.action[child]) for child in tree.children(node)]
+        rows = np.zeros((len(actions), len(holes)))
+        for at, hole in enumerate(holes):
+            view = View(state, state.player, tuple(hole_cards(hole, tree.rules.hole_cards)), board)
+            for action, chance in self._answer(view).items():
+                if chance > 0 and action not in actions:
+                    raise InputError(
+                        f"agent {shown(self.name)} answers {action_text(action)} {view_text(view)}: not on the menu",
+                        remedy=f"offered: {', '.join(action_text(each) for each in actions)}",
+                    )
+                if chance > 0:
+                    rows[actions.index(action), at] = chance
+        return rows
+
+    def _answer(self, view: View) -> dict[int, float]:
+        """The function's answer, the same for all renamings of the suits."""
+        deck = view.state.rules.deck
+        answer = self._ask(view)
+        for renaming in itertools.permutations(range(deck.suits)):
+            become = renamed_cards(deck, renaming)
+            hole, board = ([become[card] for card in cards] for cards in (view.hole, view.board))
+            other = View(view.state, view.player, tuple(sorted(hole)), tuple(board))
+            theirs = self._ask(other)
+            if any(abs(answer.get(each, 0) - theirs.get(each, 0)) > _SAME for each in {*answer, *theirs}):
+                raise InputError(
+                    f"agent {shown(self.name)} tells suits apart: {_mix_text(answer)} {view_text(view)}, but "
+                    f"{_mix_text(theirs)} with {deck.text(other.hole)}",
+                    remedy="play suits alike, or use local_best_response",
+                )
+        return answer
+
+    def _ask(self, view: View) -> dict[int, float]:
+        key = view.state.rounds, view.hole, view.board
+        if key not in self._known:
+            if len(self._known) >= MOST_QUESTIONS:
+                raise _too_many(len(self._known))
+            self._known[key] = self.agent.ask(view)
+        return self._known[key]
+
+    def _check_size(self, engine: Engine) -> None:
+        """Refuse what would take hours of Python."""
+        rules, boards = engine.tree.rules, engine.cards.arrays
+        by_street = [int((engine.program.arrays.table_row[first:end] >= 0).sum()) for first, end in _streets(engine)]
+        holes = rules.deck.holes(rules.hole_cards)
+        asked = sum(by_street[street] * holes for street in boards.street.tolist())
+        if asked > MOST_QUESTIONS:
+            raise _too_many(asked)
+
+
+def _too_many(asked: int) -> InputError:
+    return InputError(
+        f"a function would be asked {asked:,} questions and more", remedy="use local_best_response, or a smaller game"
+    )
+
+
+def _streets(engine: Engine) -> list[tuple[int, int]]:
+    """By street, the places of the betting program."""
+    program = engine.program.arrays
+    ends = [int(program.group_first[group]) for group in program.street_groups]
+    return list(itertools.pairwise(ends))
+
+
+def _mix_text(chances: dict[int, float]) -> str:
+    return ", ".join(f"{action_text(action)} {chance:.3g}" for action, chance in chances.items() if chance > 0)
