@@ -27,6 +27,7 @@ from equipoise.console_match import win_rate_text
 from equipoise.measure.lbr import LocalBestResponse
 from equipoise.play.match import MatchResult
 from equipoise.solve.run_folder import RunFolder
+from equipoise.strategy.file import read_about
 
 Result = TypeVar("Result")
 
@@ -104,18 +105,19 @@ def _solve() -> None:
 def _blueprint() -> None:
     print(f"3. A blueprint of no-limit hold'em, 200 big blinds deep, by the recipe {RECIPE}, in {FOLDER}")
     recipe = equipoise.load_recipe(RECIPE)
-    looks = RunFolder(FOLDER).read_metrics() if FOLDER.is_dir() else []
-    trained = looks[-1]["seconds"] if looks else 0.0
-    if trained < 60 * (recipe.stop.minutes or 0) or not (FOLDER / "strategy.float32").is_file():
-        resume = (FOLDER / "recipe.toml").is_file()
+    folder = RunFolder(FOLDER)
+    strategy = FOLDER / "strategy.float32"
+    trained = float(read_about(strategy)["seconds"]) if strategy.is_file() else 0.0
+    if trained < 60 * (recipe.stop.minutes or 0):
         with training() as show:
-            run = equipoise.train(recipe, FOLDER, resume=resume, on_look=show.look, on_stage=show.stage, say=show.say)
+            run = equipoise.train(
+                recipe, FOLDER, resume=folder.is_run, on_look=show.look, on_stage=show.stage, say=show.say
+            )
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
-        looks = RunFolder(FOLDER).read_metrics()
     else:
         print("   trained before; remove the folder to train again")
-    measured = [look for look in looks if look.get("lbr_mbb") is not None]
+    measured = [look for look in folder.read_metrics() if look.get("lbr_mbb") is not None]
     print("   seconds   iterations   average positive regret   LBR lower bound, mbb/hand")
     for look in measured:
         bound = f"{look['lbr_mbb']:,.0f} ± {look['lbr_ci95_mbb']:,.0f}"
