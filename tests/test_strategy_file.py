@@ -1,6 +1,10 @@
 """Strategy files: the law of bytes, what a file knows and refuses; a strategy from a file measures as it should."""
 
 import json
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +196,27 @@ def test_a_header_is_readable(trained: Path) -> None:
     assert header["format"] == "equipoise strategy 2"
     assert header["name"] == "leduc"
     assert set(header["marks"]) == {"game", "tree", "buckets"}
+
+
+SERVED = """
+import sys
+from pathlib import Path
+import equipoise
+path = Path(sys.argv[1])
+agent = equipoise.load_player(str(path), copied=sys.argv[2] == "copied")
+path.write_bytes(b"")  # as somebody does who copies another file over it
+print(float(agent.stored.sum()))
+"""
+
+
+def test_a_server_plays_on_when_its_file_is_truncated(trained: Path, tmp_path: Path) -> None:
+    """A mapped file would end the process with SIGBUS: that is what commands which end soon may risk."""
+    path = tmp_path / "strategy.u8"
+    shutil.copy(trained / "strategy.u8", path)
+    command = [sys.executable, "-c", SERVED, str(path)]
+    mapped = subprocess.run([*command, "mapped"], capture_output=True, text=True, check=False)
+    assert mapped.returncode == -signal.SIGBUS
+    shutil.copy(trained / "strategy.u8", path)
+    copied = subprocess.run([*command, "copied"], capture_output=True, text=True, check=False)
+    assert copied.returncode == 0, copied.stderr
+    assert float(copied.stdout) > 0

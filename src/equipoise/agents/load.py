@@ -71,9 +71,12 @@ class What:
     def is_named(self) -> bool:
         return self.name in NAMES or not Path(self.name).exists()
 
-    def open(self, game: str | GameRules) -> StrategyFile:
+    def open(self, game: str | GameRules, *, copied: bool = False) -> StrategyFile:
         """The strategy file of a run or file, for the game that a command names, if it does."""
-        strategy = load_strategy(self.name) if self.strategy is None else run_strategy(self.name, self.strategy)
+        if self.strategy is None:
+            strategy = load_strategy(self.name, copied=copied)
+        else:
+            strategy = run_strategy(self.name, self.strategy, copied=copied)
         if game:
             strategy.require(self.rules(game))
         if self.menu is not None:
@@ -89,13 +92,16 @@ class What:
         return load_game(game)
 
 
-def load_player(what: str, game: str | GameRules = "", menu: str | None = None) -> TableAgent:
-    """The agent that plays a WHAT. Named agents play the bets of `menu` in no-limit games."""
+def load_player(what: str, game: str | GameRules = "", menu: str | None = None, *, copied: bool = False) -> TableAgent:
+    """The agent that plays a WHAT. Named agents play the bets of `menu` in no-limit games.
+
+    `copied` reads its strategy into memory: for servers, which must play on when somebody truncates the file.
+    """
     asked = What.read(what, menu)
     if asked.is_named:
         named = NamedAgent(asked.name)
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
-    strategy = asked.open(game)
+    strategy = asked.open(game, copied=copied)
     return TableAgent(what, strategy.plan.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
 
 

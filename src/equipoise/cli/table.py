@@ -222,4 +222,4 @@ def _two(text: str, what: str) -> tuple[str, str]:
 def _load(what: str, game: str) -> Agent:
     from equipoise.agents.load import load_player
 
-    return load_player(what, game)
+    return load_player(what, game, copied=True)

@@ -15,14 +15,17 @@ from equipoise.strategy.tables import probabilities
 TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a checkpoint
 
 
-def run_strategy(path: str | Path, strategy: str) -> StrategyFile:
-    """The average or the current strategy of a run folder; or a strategy file that says it is that."""
+def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> StrategyFile:
+    """The average or the current strategy of a run folder; or a strategy file that says it is that.
+
+    `copied` is as in `load_strategy`; what comes from a checkpoint is always in memory.
+    """
     if strategy not in TABLES:
         raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
     path = Path(path)
     if path.is_dir():
         return _of_checkpoint(RunFolder(path), strategy)
-    found = load_strategy(path)
+    found = load_strategy(path, copied=copied)
     if found.strategy != strategy:
         raise InputError(f"this is the {found.strategy} strategy", where=str(path), remedy="name the run's folder")
     return found

@@ -2,8 +2,7 @@
 
 The header holds the gamedef, the bet menu and the card recipe, so that the tree and the buckets can be made again, and
 the fingerprints of both, so that a file is never read with others. A file is checked to the last bit whenever it is
-opened, and read into memory: a server plays on when somebody truncates the file it plays from. Byte files follow the
-rule of `tables.py`.
+opened. Byte files follow the rule of `tables.py`.
 """
 
 from __future__ import annotations
@@ -174,10 +173,14 @@ def save_stored(path: str | Path, plan: Plan, stored: F32 | U8, about: Mapping[s
     save_arrays(path, FORMAT, {**plan.header(), "about": dict(about)}, {"chances": stored})
 
 
-def load_strategy(path_or_run: str | Path) -> StrategyFile:
-    """The strategy of a file, or of a run folder (its float32 file, or else its bytes)."""
+def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyFile:
+    """The strategy of a file, or of a run folder (its float32 file, or else its bytes).
+
+    Its probabilities are mapped, or `copied` into memory, if they take at most half of what is free: for servers, which
+    must play on when somebody truncates the file.
+    """
     path = _find(Path(path_or_run))
-    header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=_fits_in_memory(path))
+    header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=copied and _fits_in_memory(path))
     plan = Plan.of_header(header, str(path))
     stored = arrays.get("chances")
     if stored is None or stored.dtype not in (np.float32, np.uint8) or stored.shape != (plan.layout.slots,):
@@ -191,7 +194,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
 
 
 def _fits_in_memory(path: Path) -> bool:
-    """May a file be copied? One that would take over half of the free memory is mapped instead."""
+    """Does a file take at most half of the free memory?"""
     try:
         return 2 * path.stat().st_size <= available_memory()
     except (OSError, ValueError):
