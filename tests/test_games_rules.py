@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from equipoise._errors import InputError
 from equipoise.cards.deck import Deck
 from equipoise.games.gamedef import load_game, preset_about, preset_names, read_gamedef, write_gamedef
-from equipoise.games.rules import UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
+from equipoise.games.rules import MOST_CHIPS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
 from play import decisions, longest_hand, random_deal, random_hand, random_state
 
@@ -101,11 +101,13 @@ def any_rules(draw: st.DrawFn) -> GameRules:
     for _ in range(draw(st.integers(0, 7 - hole_cards))):
         board_cards[draw(st.integers(0, rounds - 1))] += 1
     blinds = draw(st.tuples(st.integers(0, 100), st.integers(0, 100)).filter(any))
-    finite = st.integers(max(blinds) + 1, UNLIMITED_STACK)
+    finite = st.integers(max(blinds) + 1, MOST_CHIPS)
     return GameRules(
         limit=limit,
         blinds=blinds,
-        stacks=draw(st.tuples(finite, finite) | st.just((UNLIMITED_STACK, UNLIMITED_STACK))),
+        stacks=draw(st.tuples(finite, finite) | st.just((UNLIMITED_STACK, UNLIMITED_STACK)))
+        if limit
+        else draw(st.tuples(finite, finite)),
         first=by_round(0, 1),
         max_raises=by_round(0, UNLIMITED_RAISES),
         deck=Deck(draw(st.integers(7, 13)), draw(st.integers(2, 4))),

@@ -24,6 +24,7 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, I32, I64
+from equipoise._machine import thread_count
 from equipoise.abstraction.bet_menu import BetMenu, load_menu
 from equipoise.agents.measured import NamedAgent, Strategy
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
@@ -31,7 +32,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.streets import TIE, StreetWalk
-from equipoise.solve.engine import Engine, all_cores
+from equipoise.solve.engine import Engine
 from equipoise.solve.last_street import LastStreet, compile_last_street
 from equipoise.solve.plan import BEST
 from equipoise.tree.public_cards import PublicCards, deal_boards
@@ -116,7 +117,7 @@ def measurement_of(rules: GameRules, agent: Strategy | str, menu: BetMenu | str 
         menu = load_menu(menu or DEFAULT_MENU, rules)
     tree = build_tree(rules, menu if isinstance(menu, BetMenu) else None)
     strategy = NamedAgent(agent) if isinstance(agent, str) else agent
-    return Measurement(rules, strategy, tree, threads or all_cores())
+    return Measurement(rules, strategy, tree, thread_count(threads))
 
 
 def _check_flops(rules: GameRules, sample_flops: int | None, out: str | Path | None) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, U8
+from equipoise._machine import thread_count
 from equipoise._workers import workers
 from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.abstraction.build import Tell
@@ -34,7 +35,6 @@ from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
 from equipoise.measure.stats import standard_error, t975, without_luck
-from equipoise.solve.engine import all_cores
 
 HANDS = 10_000
 LEAST_HANDS = 4
@@ -116,7 +116,7 @@ def local_best_response(
         raise InputError(f"{hands} hands", remedy=f"play at least {LEAST_HANDS}")
     if minutes is not None and not minutes > 0:
         raise InputError(f"{minutes} minutes", remedy="play for some time")
-    threads = threads or all_cores()
+    threads = thread_count(threads)
     if needs_table(rules):
         equity_table(rules, threads=threads, progress=_stage(progress, "equities before the flop, once"))
     started = time.monotonic()

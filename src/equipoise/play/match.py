@@ -20,6 +20,7 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, I32, U8
+from equipoise._machine import thread_count
 from equipoise._workers import workers
 from equipoise.agents.agent import Agent
 from equipoise.agents.table import TableAgent
@@ -30,7 +31,6 @@ from equipoise.measure.stats import interval
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
-from equipoise.solve.engine import all_cores
 from equipoise.tree.public_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
@@ -138,7 +138,7 @@ class Match:
         streams = np.random.SeedSequence(self.seed).spawn(len(starts))
         play = self._play_tables if self.is_fast else self._play_slowly
         tasks = ((min(size, deals - start), stream) for start, stream in zip(starts, streams, strict=True))
-        workers = threads or all_cores()
+        workers = thread_count(threads)
         if workers == 1 or not self.is_fast:
             yield from (play(*task) for task in tasks)
             return
@@ -248,7 +248,7 @@ def match(
             here = slice(done, done + len(chunk.values))
             values[here] = chunk.values
             if aivat:
-                corrected[here] = without_luck(game, chunk, threads or all_cores())
+                corrected[here] = without_luck(game, chunk, thread_count(threads))
             if writer:
                 _write(writer, chunk, game, PLAYERS * done)
             done += len(chunk.values)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise._machine import available_memory
 from equipoise.abstraction.build import planned_buckets, planned_bytes
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import check_boards, holes_by_street
 from equipoise.solve.hybrid import BOARDS
-from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe
 from equipoise.tree.infosets import SlotLayout, lossless_hands
 from equipoise.tree.public_tree import DECISION, PublicTree, build_tree

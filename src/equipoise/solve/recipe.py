@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from equipoise._errors import InputError, shown
 from equipoise.abstraction.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
+from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import GameRules
 from equipoise.solve.draws import Draws
@@ -204,7 +204,7 @@ def _folders() -> list[Path]:
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """A built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
     path = _find(str(name_or_path))
-    table = apply_overrides(read_toml(path), overrides)
+    table = apply_overrides(load_recipe_table(path), overrides)
     return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
 
 
@@ -231,7 +231,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
     for key in table:
         if key not in ("game", *SECTIONS):
             known = ", ".join(("game", *SECTIONS))
-            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
+            raise InputError(f"unknown key {shown(key)}", where=where, remedy=f"known: {known}")
     rules = _game(table.get("game"), path, where)
     written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
     menu = None
@@ -266,7 +266,7 @@ def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
 
 def _game(value: Any, path: Path | None, where: str) -> GameRules:
     if not isinstance(value, str):
-        what = "no game" if value is None else f"game is {shown(str(value))}"
+        what = "no game" if value is None else f"game is {shown(value)}"
         raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
     beside = path.parent / value if path else Path(value)
     if value in preset_names() or len(value) > 4096 or "\0" in value:
@@ -287,7 +287,7 @@ def _one_line(error: ValidationError, where: str) -> InputError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ")
-    given = f" (got {shown(str(first['input']))})" if isinstance(first["input"], (str, int, float)) else ""
+    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
     remedy = "see docs/training.md"
     if first["type"] == "extra_forbidden":
         said, given = "unknown key", ""

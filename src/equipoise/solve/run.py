@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise._machine import thread_count
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.solve.cost import Cost, cost_of
 from equipoise.solve.currents import Currents
-from equipoise.solve.engine import all_cores
 from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.methods import make_solver
 from equipoise.solve.recipe import Recipe, StopRecipe, load_recipe
@@ -96,7 +96,7 @@ def train(
     if not resume:
         folder.check_new()
     plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
-    cost = cost_of(recipe, plan.tree, threads or recipe.solver.threads or all_cores())
+    cost = cost_of(recipe, plan.tree, thread_count(threads or recipe.solver.threads))
     cost.check(folder.path)
     with folder.locked():
         if resume:
@@ -112,7 +112,7 @@ def train(
         checkpoint = folder.newest(recipe, tell) if resume else None
         folder.keep_recipe(recipe)
         buckets = plan.buckets(on_stage)
-        used = threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0) or all_cores()
+        used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
         solver = make(recipe, plan.tree, buckets, used)
         training = _Training(recipe, stop, folder, plan, buckets, solver, used, tell, on_look, measure)
         training.begin(checkpoint)
