@@ -207,9 +207,7 @@ def test_a_lock_is_played_as_it_is_written(
     assert (found["AhQh"], found["KhQh"], found["Th9h"]) == (queens, kings, nines)
 
 
-@pytest.mark.parametrize(
-    "name", ["all-in", "allin", "all in", "ALL-IN", "All  in 200", "all-in to 200", "raise 200"]
-)
+@pytest.mark.parametrize("name", ["all-in", "allin", "all in", "ALL-IN", "All  in 200", "all-in to 200", "raise 200"])
 def test_every_spelling_of_an_all_in_is_that_action(name: str) -> None:
     assert locked("bet 50", f'{{ "{name}" = 0.1 }}')["AhQh"] == [0.3, 0.3, 0.3, 0.1]
     tree = river().tree()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from equipoise._errors import check_count
+from equipoise._errors import InputError, check_count
 
 MOST_THREADS = 1024
 PLENTY = 2**63 - 1  # bytes: where a system does not say
@@ -28,6 +28,15 @@ def available_memory() -> int:
     limit on its address space.
     """
     return max(0, min((PLENTY, *_free_memory(), *_left_in_groups(), *_left_of_address_space())))
+
+
+def check_fits(needed: int, what: str, remedy: str) -> None:
+    """Refuse what needs more memory, in bytes, than there is."""
+    free = available_memory()
+    if needed > free:
+        raise InputError(
+            f"{what} need {needed / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free", remedy=remedy
+        )
 
 
 def _free_memory() -> Iterator[int]:

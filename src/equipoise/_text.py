@@ -56,11 +56,11 @@ def read_toml(text: str, where: str = "", remedy: str = "") -> dict[str, Any]:
 
 
 def load_toml(path: str | Path, what: str, remedy: str) -> dict[str, Any]:
-    """The table of a TOML file; `what` names what the file should be, in the message if there is none."""
+    """The table of a TOML file; `what` is what it should be, for the message where it is not there."""
     try:
         text = read_text(path)
     except OSError as error:
-        raise InputError(f"no {what} {shown(path)} ({error.strerror})", remedy=remedy) from None
+        raise InputError(f"no {what} ({error.strerror})", where=str(path), remedy=remedy) from None
     return read_toml(text, str(path), remedy)
 
 

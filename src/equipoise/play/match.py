@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
 from equipoise._jit import F64, I32, U8
 from equipoise._machine import thread_count
 from equipoise._workers import workers
@@ -26,8 +26,8 @@ from equipoise.agents.agent import Agent
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
-from equipoise.measure.aivat import Aivat, compare
-from equipoise.measure.stats import interval
+from equipoise.measure.aivat import Aivat, compare_moments
+from equipoise.measure.stats import Moments
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
@@ -36,6 +36,7 @@ from equipoise.tree.public_tree import betting_plan
 CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 64
 PIECE = 16  # deals that a worker corrects at once
+LEAST_HANDS = 4  # so that there is an interval
 
 
 @dataclass(frozen=True)
@@ -134,10 +135,11 @@ class Match:
     def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
         """Play some deals, each twice; chunks come in order, whatever the number of threads."""
         size = CHUNK if self.is_fast else SLOW_CHUNK
-        starts = range(0, deals, size)
-        streams = np.random.SeedSequence(self.seed).spawn(len(starts))
         play = self._play_tables if self.is_fast else self._play_slowly
-        tasks = ((min(size, deals - start), stream) for start, stream in zip(starts, streams, strict=True))
+        tasks = (
+            (min(size, deals - start), np.random.SeedSequence(self.seed, spawn_key=(start // size,)))
+            for start in range(0, deals, size)
+        )
         workers = thread_count(threads)
         if workers == 1 or not self.is_fast:
             yield from (play(*task) for task in tasks)
@@ -235,32 +237,30 @@ def match(
 
     hand (`logs.py`); `progress` hears the share that is done.
     """
-    if hands < 4:
-        raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
+    check_count(hands, "hands", LEAST_HANDS)
     deals = (hands + 1) // PLAYERS
     game = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
     if game.is_fast:
         list(game.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
-    values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
+    by_player, chips, corrected, done = Moments(PLAYERS), Moments(), Moments(), 0
     with LogWriter(log, game.rules) if log is not None else nullcontext() as writer:
         for chunk in game.play(deals, 1 if aivat else threads):
-            here = slice(done, done + len(chunk.values))
-            values[here] = chunk.values
+            by_player.add(chunk.values)
+            chips.add(observations(chunk.values, duplicate))
             if aivat:
-                corrected[here] = without_luck(game, chunk, thread_count(threads))
+                corrected.add(observations(without_luck(game, chunk, thread_count(threads)), duplicate))
             if writer:
                 _write(writer, chunk, game, PLAYERS * done)
             done += len(chunk.values)
             if progress:
                 progress(done / deals)
     unit = 1000 / game.rules.big_blind
-    mean, half = interval(unit * observations(values, duplicate))
-    by_player = unit * values.mean(axis=0)
-    seen = (observations(each, duplicate) for each in (values, corrected))
-    comparison = compare(game.rules, *seen) if aivat else None
+    mean, half = chips.interval(unit)
+    first, second = (unit * by_player.mean).tolist()
+    comparison = compare_moments(game.rules, chips, corrected) if aivat else None
     return MatchResult(
-        (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
+        (one.name, two.name), game.rules.name, PLAYERS * deals, mean, half, (first, second),
         duplicate, time.perf_counter() - start, comparison.as_json() if comparison else None, seed,
     )  # fmt: skip
 

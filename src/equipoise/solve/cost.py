@@ -15,12 +15,11 @@ from equipoise.solve.bucketed_engine import check_boards, holes_by_street
 from equipoise.solve.hybrid import BOARDS
 from equipoise.solve.recipe import Recipe
 from equipoise.tree.infosets import SlotLayout, lossless_hands
-from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
+from equipoise.tree.public_tree import BYTES_A_NODE, DECISION, PublicTree, build_tree
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
-BYTES_A_NODE = 64  # the tree, its offsets, a solver's records of it
 
 
 @dataclass(frozen=True)
