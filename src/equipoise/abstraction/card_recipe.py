@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import MOST_COUNT, InputError, shown
 from equipoise._text import load_toml
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.abstraction.features import MOST_DEALS
@@ -69,8 +69,8 @@ class StreetRecipe(_Checked):
     cells: int | None = Field(
         default=None, ge=1, le=1 << 16
     )  # with public clusters, after their street: see hierarchy.py
-    sample: int = Field(default=300_000, ge=0)  # k-means: hands that centroids are fitted to; 0: all
-    iterations: int = Field(default=30, ge=1)
+    sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands that centroids are fitted to; 0: all
+    iterations: int = Field(default=30, ge=1, le=MOST_COUNT)
     restarts: int = Field(default=1, ge=1, le=100)
 
     @model_validator(mode="after")

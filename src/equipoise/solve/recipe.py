@@ -24,7 +24,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import MOST_COUNT, InputError, shown
+from equipoise._machine import MOST_THREADS
 from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
 from equipoise.games.gamedef import load_game, preset_names
@@ -38,6 +39,7 @@ from equipoise.tree.report import DEFAULT_MENU
 RECIPE_FILE = "recipe.toml"  # of a run folder
 SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
 METHODS = ("external", "pcs", "cfr-br")
+MOST_MINUTES = 1e9
 ELSEWHERE = {
     "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
@@ -54,13 +56,13 @@ class SolverRecipe(_Checked):
     method: str = "external"
     schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
     seed: int = Field(default=1, ge=0)
-    threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
+    threads: int = Field(default=0, ge=0, le=MOST_THREADS)  # 0: all cores; one thread is reproducible to the bit
     boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
     cycle: bool | None = None  # the same: every board once before any comes again
-    grow: int | None = Field(default=None, ge=0)  # cfr-br with a trunk: few boards first, a part more with every pass
-    period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
+    grow: int | None = Field(default=None, ge=0, le=MOST_COUNT)  # cfr-br with a trunk: few boards first, then more
+    period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
-    stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
+    stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: it restarts from the average so often
     trunk: int | None = Field(default=None, ge=1)  # cfr-br: rounds above the sampled subgames; none: nothing is sampled
     keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
     currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
@@ -126,15 +128,15 @@ class SolverRecipe(_Checked):
 class StopRecipe(_Checked):
     """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
 
-    minutes: float | None = Field(default=None, gt=0)
-    iterations: int | None = Field(default=None, ge=1)
+    minutes: float | None = Field(default=None, gt=0, le=MOST_MINUTES)
+    iterations: int | None = Field(default=None, ge=1, le=MOST_COUNT)
     exploitability: float | None = Field(default=None, gt=0)
 
 
 class CheckpointRecipe(_Checked):
     """Minutes between two checkpoints, and how many are kept."""
 
-    minutes: float = Field(default=5.0, gt=0)
+    minutes: float = Field(default=5.0, gt=0, le=MOST_MINUTES)
     keep: int = Field(default=2, ge=1, le=1000)
 
 
@@ -145,8 +147,8 @@ class MeasureRecipe(_Checked):
     """
 
     method: Literal["none", "exact", "lbr"] = "none"
-    every: float = Field(default=1.0, gt=0)
-    hands: int | None = Field(default=None, ge=100)
+    every: float = Field(default=1.0, gt=0, le=MOST_MINUTES)
+    hands: int | None = Field(default=None, ge=100, le=MOST_COUNT)
 
     @model_validator(mode="after")
     def _whole(self) -> MeasureRecipe:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
 from equipoise._machine import thread_count
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
@@ -25,7 +25,7 @@ from equipoise.solve.cost import Cost, cost_of
 from equipoise.solve.currents import Currents
 from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.methods import make_solver
-from equipoise.solve.recipe import Recipe, StopRecipe, load_recipe
+from equipoise.solve.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe
 from equipoise.solve.run_folder import Checkpoint, RunFolder, Say
 from equipoise.solve.solver import Solver, StrategyName, table_of
 from equipoise.strategy.file import KINDS, Plan, save_strategy
@@ -127,8 +127,10 @@ def train(
 def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> StopRecipe:
     stop = recipe.stop
     if minutes is not None or iterations is not None:
-        if any(given is not None and not given > 0 for given in (minutes, iterations)):
-            raise InputError("a run of no minutes or iterations", remedy="give a positive number")
+        if minutes is not None and not 0 < minutes <= MOST_MINUTES:
+            raise InputError(f"a run of {minutes:g} minutes", remedy=f"use up to {MOST_MINUTES:g}")
+        if iterations is not None:
+            check_count(iterations, "iterations")
         stop = StopRecipe(minutes=minutes, iterations=iterations, exploitability=recipe.stop.exploitability)
     if stop == StopRecipe():
         raise InputError(

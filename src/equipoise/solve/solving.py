@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
 from equipoise._machine import available_memory, thread_count
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -39,6 +39,7 @@ def solve(
     `storage` is what tables hold: float32, or int16 for half the memory (see solve/storage.py).
     """
     stored = table_type(storage)
+    check_count(iterations, "iterations")
     problem = _problem(what, menu)
     if target is None:
         target = problem.spot.target if problem.spot else 0.1
