@@ -249,9 +249,9 @@ SAMPLE = (DATA / "sample.phh").read_text()
         ("hand = 1", "hand = 'x'", "two players and a number"),
         ("['A', 'B']", "['A', 'B', 'C']", "two players"),
         ("['A', 'B']", "['A', 'A']", "two agents"),
-        ("antes = [0, 0]", "antes = [0, 0", "not a hand history"),
-        ("antes = [0, 0]", "antes = " + "[" * 5000, "not a hand history"),
-        ("hand = 1", "hand = " + "9" * 9000, "not a hand history"),
+        ("antes = [0, 0]", "antes = [0, 0", "not TOML"),
+        ("antes = [0, 0]", "antes = " + "[" * 5000, "nested"),
+        ("hand = 1", "hand = " + "9" * 9000, "digits"),
     ],
 )
 def test_what_a_history_may_not_say(old: str, new: str, message: str, tmp_path: Path) -> None:

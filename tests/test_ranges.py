@@ -1,5 +1,7 @@
 """Ranges: notation read and written back, and refused with a message."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,3 +109,19 @@ def test_any_text_is_a_range_or_a_value_error(text: str) -> None:
         assert "\n" not in str(error)
     else:
         assert 0 <= found.weights.min() <= found.weights.max() <= 1
+
+
+def test_reading_takes_linear_time() -> None:
+    """A deadlock guard only: what was quadratic took minutes."""
+    started = time.monotonic()
+    with pytest.raises(InputError, match="an empty range"):
+        Range.read(" " * 100_000)
+    with pytest.raises(InputError, match="1000000 characters"):
+        Range.read("QQ " + " " * 999_997)
+    assert Range.read("QQ" + " " * 90_000 + "-" + " " * 900 + "JJ") == Range.read("QQ-JJ")
+    assert Range.read("Ax " * 33_000) == Range.read("Ax")
+    assert Range.read(f"22{chr(9)}: {chr(10)} 0.5 , 33") == Range.read("22:0.5,33")
+    for word in (":", "-", "+", "\t- "):
+        with pytest.raises(InputError):
+            Range.read(word * 30_000)
+    assert time.monotonic() - started < 30

@@ -180,6 +180,74 @@ def test_lines_name_every_node_and_find_it_again() -> None:
             find_line(tree, line)
 
 
+def locked(line: str, strategy: str, **more: str) -> dict[str, list[float]]:
+    """How each hand plays at a locked line, in a solution; every hand's frequencies add up to one."""
+    spot = river(more=f'[[lock]]\nline = "{line}"\nstrategy = {strategy}', **more)
+    view = equipoise.solve(spot, iterations=3, threads=1).strategy(line)
+    assert view.strategy.sum(axis=0) == pytest.approx(1, abs=1e-6)
+    return {hand: pytest.approx(mix.tolist(), abs=1e-6) for hand, mix in by_hand(view, view.strategy).items()}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "queens", "kings", "nines"),  # fold, call, raise 150, all-in 200 of AhQh, KhQh, Th9h
+    [
+        ("{ fold = 1.0 }", [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]),
+        ('{ "all-in" = "AQ,AKs", call = "KQ:0.5" }', [0, 0, 0, 1], [0.25, 0.5, 0.25, 0], [0.5, 0, 0.5, 0]),
+        ('{ "raise 150" = "AQ", fold = "T9s", call = "KQ" }', [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]),
+        ('{ fold = 0.25, "all-in" = "AQ:0.5" }', [0.25, 0.125, 0.125, 0.5], *[[0.25, 0.375, 0.375, 0]] * 2),
+        ('{ fold = 0.1, call = 0.2, "raise 150" = 0.3, "all-in" = 0.4 }', *[[0.1, 0.2, 0.3, 0.4]] * 3),
+        ('{ fold = "T9s", call = "KQ,22", "raise 150" = "AJs", "all-in" = "AQ" }',
+         [0, 0, 0, 1], [0, 1, 0, 0], [1, 0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_a_lock_is_played_as_it_is_written(
+    strategy: str, queens: list[float], kings: list[float], nines: list[float]
+) -> None:
+    found = locked("bet 50", strategy)
+    assert (found["AhQh"], found["KhQh"], found["Th9h"]) == (queens, kings, nines)
+
+
+@pytest.mark.parametrize("name", ["all-in", "allin", "all in", "ALL-IN", "All  in 200", "all-in to 200", "raise 200"])
+def test_every_spelling_of_an_all_in_is_that_action(name: str) -> None:
+    assert locked("bet 50", f'{{ "{name}" = 0.1 }}')["AhQh"] == [0.3, 0.3, 0.3, 0.1]
+    tree = river().tree()
+    assert find_line(tree, f"bet 50, {name}") == find_line(tree, "bet 50, all-in 200")
+
+
+@pytest.mark.parametrize(
+    ("line", "strategy", "mix"),
+    [
+        ("", '{ "all-in" = 0.1 }', [0.45, 0.45, 0.1]),
+        ("", '{ "bet to 50" = 0.25, "bet 200" = 0.5 }', [0.25, 0.25, 0.5]),
+        ("", "{ check = 0.5 }", [0.5, 0.25, 0.25]),
+        ("check, all in", "{ fold = 0.1 }", [0.1, 0.9]),
+        ("check, bet 50, raise to 150", '{ "raise 200" = 0.1 }', [0.45, 0.45, 0.1]),
+    ],
+)
+def test_what_a_lock_leaves_goes_to_the_other_actions(line: str, strategy: str, mix: list[float]) -> None:
+    assert all(found == mix for found in locked(line, strategy).values())
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        ('{ "all-in" = 0.1, allin = 0.2 }', "one action"),
+        ('{ "raise 150" = 0.1, "raise to 150" = 0.2 }', "one action"),
+        ('{ fold = 0.3, call = 0.3, "raise 150" = 0.2, "all-in" = 0.1 }', "0.9, less than 1"),
+        ('{ fold = "AQ", call = "KQ", "raise 150" = "AJs", "all-in" = "AA" }', "Tc9c gets 0, less than 1"),
+        ('{ fold = "AQ", call = "AQ,KQ" }', "2, more than 1"),
+        ('{ "raise 151" = 1.0 }', "raise 151"),
+        ("{ raise = 1.0 }", "raise 150"),
+        ("{ check = 1.0 }", "check"),
+    ],
+)
+def test_a_lock_that_cannot_be_played_is_refused(strategy: str, said: str) -> None:
+    spot = river(more=f'[[lock]]\nline = "bet 50"\nstrategy = {strategy}')
+    with pytest.raises(InputError, match="the lock after 'bet 50'") as error:
+        Problem.of_spot(spot)
+    assert said in str(error.value)
+
+
 def test_a_solution_file_is_whole_or_refused(tmp_path: Path) -> None:
     solution = equipoise.solve(river(), target=0.2, threads=1)
     path = tmp_path / "river.solution"

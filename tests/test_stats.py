@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.measure.stats import interval, mean_interval, t975
+from equipoise.measure.stats import Moments, interval, mean_interval, t975
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,25 @@ def test_the_interval_holds_the_mean_95_times_in_100(count: int) -> None:
         mean, half = interval(row)
         inside += abs(mean - 7.0) <= half
     assert inside / trials == pytest.approx(0.95, abs=5 * math.sqrt(0.95 * 0.05 / trials))
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_moments_of_blocks_are_those_of_all(block: int) -> None:
+    rows = np.random.default_rng(5).standard_normal((1000, 3)) * [1, 20, 300] + [0, 1e6, -5]
+    found = Moments(3)
+    for start in range(0, len(rows), block):
+        found.add(rows[start : start + block])
+    assert found.count == 1000 and found.mean == pytest.approx(rows.mean(axis=0))
+    assert found.scatter / 999 == pytest.approx(np.cov(rows.T), rel=1e-6)
+    weights = np.array([1.0, 0.5, -2.0])
+    assert found.weighted(weights).interval(3.0) == pytest.approx(interval(3.0 * (rows @ weights)))
+    assert (found + found).count == 2000 and (found + Moments(3)).interval() == found.interval()
+
+
+def test_few_observations_have_no_interval() -> None:
+    found = Moments()
+    assert found.interval() == (0.0, math.inf)
+    found.add(np.array([3.0]))
+    assert found.interval() == (3.0, math.inf)
+    found.add(np.array([3.0, 3.0]))
+    assert found.interval() == (3.0, 0.0)

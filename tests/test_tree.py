@@ -11,8 +11,18 @@ import pytest
 from equipoise import BetMenu, BettingState, GameRules, InputError, SlotLayout, build_tree, load_game, load_menu
 from equipoise.abstraction.bet_menu import round_half_away
 from equipoise.games.state import CALL, FOLD
+from equipoise.tree import public_tree
 from equipoise.tree.infosets import board_blocks, boards, lossless_hands, perfect_recall, raw_hands, table_rows
-from equipoise.tree.public_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.public_tree import (
+    DEAL,
+    DECISION,
+    FOLDED,
+    SHOWDOWN,
+    PublicTree,
+    Root,
+    betting_plan,
+    count_nodes,
+)
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
 SMALL = dataclasses.replace(load_game("holdem.nolimit"), stacks=(1300, 1300), name="small")
@@ -94,6 +104,49 @@ def test_short_stacks_and_limit_stacks_equal_the_betting_states() -> None:
     ):
         tree = build_tree(rules, None if rules.limit else menu(MENUS["many"], rules))
         check_against_states(tree, 0, BettingState.start(rules), set())
+
+
+def counted(rules: GameRules, bets: BetMenu | None = None, root: Root | None = None) -> int:
+    return count_nodes(rules, betting_plan(rules, bets, root), root)
+
+
+def grown(rules: GameRules, bets: BetMenu | None, root: Root | None, nodes: int) -> int:
+    """The number of nodes that growing a tree makes, whatever was counted."""
+    growth, plan = public_tree._Growth(rules, root, nodes), betting_plan(rules, bets, root)
+    while growth.level_size:
+        growth.grow(plan)
+    return growth.nodes
+
+
+@pytest.mark.parametrize("name", [*MENUS, "standard"])
+@pytest.mark.parametrize("root", [None, Root(1, 250), Root(3, 77, 1)])
+@pytest.mark.parametrize("stack", [150, 1300, 4999])
+def test_nodes_are_counted_without_making_them(name: str, root: Root | None, stack: int) -> None:
+    rules = dataclasses.replace(SMALL, stacks=(max(stack, root.chips + 1) if root else stack,) * 2)
+    bets = menu(MENUS[name]) if name in MENUS else load_menu(name, rules)
+    nodes = counted(rules, bets, root)
+    assert grown(rules, bets, root, nodes + 1) == nodes > 1
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode-island", "holdem.two-four", "holdem.flop", "holdem.limit"])
+def test_nodes_of_limit_games_are_counted_without_making_them(name: str) -> None:
+    rules = load_game(name)
+    nodes = counted(rules)
+    assert grown(rules, None, None, nodes + 1) == nodes
+    short = dataclasses.replace(rules, stacks=(5 * rules.big_blind - 1,) * 2)
+    assert len(build_tree(short)) == counted(short) <= nodes
+
+
+def test_trees_that_do_not_fit_are_refused_before_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eleven sizes without a cap: 155 billion nodes."""
+    monkeypatch.setattr(public_tree, "_Growth", None)
+    many = menu({"bet": [0.1 * size for size in range(1, 12)]}, load_game("holdem.nolimit"))
+    monkeypatch.setattr(public_tree, "available_memory", lambda: 640_000_000)
+    with pytest.raises(InputError, match=r"over 10,000,000 nodes does not fit into the 0\.6 GB that are free"):
+        build_tree(load_game("holdem.nolimit"), many)
+    monkeypatch.setattr(public_tree, "available_memory", lambda: 10**15)
+    with pytest.raises(InputError, match="over 50,000,000 nodes; use fewer sizes or a cap"):
+        build_tree(load_game("holdem.nolimit"), many, most_nodes=50_000_000)
 
 
 def test_layout_promises() -> None:

@@ -26,6 +26,25 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def shown(text: str, most: int = 40) -> str:
-    """Input quoted for a message: escaped, and cut where it is long."""
+MOST_COUNT = 10**18  # of hands, deals, iterations: more than anybody waits for, and still a machine integer
+
+
+def check_count(value: int, what: str, least: int = 1, most: int = MOST_COUNT) -> int:
+    """A number of things that somebody asked for, refused where it is below `least` or absurd; `what` is their name."""
+    if not least <= value <= most:
+        raise InputError(f"{_text(value)} {what}", remedy=f"use {least:,} to {most:,}")
+    return value
+
+
+def shown(value: object, most: int = 40) -> str:
+    """Input quoted for a message, of whatever type: escaped, and cut where it is long."""
+    text = _text(value)
     return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+def _text(value: object) -> str:
+    """A value as text; Python itself refuses to write out integers of thousands of digits."""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else "too large to be shown"

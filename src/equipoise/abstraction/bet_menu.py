@@ -10,7 +10,6 @@ flop is a `bet`. (This reading of Slumbot NL's menu gives its published 835 sequ
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from equipoise._errors import InputError, shown
+from equipoise._text import load_toml
 from equipoise.games.rules import STREETS, GameRules
 
 Size: TypeAlias = float | str
@@ -70,9 +70,7 @@ class BetMenu:
 def _check_keys(table: Mapping[str, Any], known: Sequence[str], what: str, where: str) -> None:
     for key in table:
         if key not in known:
-            raise InputError(
-                f"unknown key {shown(str(key))} in {what}", where=where, remedy=f"known are {', '.join(known)}"
-            )
+            raise InputError(f"unknown key {shown(key)} in {what}", where=where, remedy=f"known are {', '.join(known)}")
 
 
 def _subtable(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
@@ -116,21 +114,19 @@ def _sizes(value: Any, level: str, where: str) -> tuple[Size, ...]:
         elif isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size <= MOST_FRACTION:
             sizes.append(float(size))
         else:
-            raise InputError(f"size {shown(str(size))} in {level}", where=where, remedy=remedy)
+            raise InputError(f"size {shown(size)} in {level}", where=where, remedy=remedy)
     return tuple(sizes)
 
 
 def _cap(value: Any, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= UNCAPPED:
-        raise InputError(f"cap {shown(str(value))}", where=where, remedy="give the most bets a street, e.g. cap = 3")
+        raise InputError(f"cap {shown(value)}", where=where, remedy="give the most bets a street, e.g. cap = 3")
     return value
 
 
 def _threshold(value: Any, where: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 1:
-        raise InputError(
-            f"all_in_threshold {shown(str(value))}", where=where, remedy="give a share of the stack, up to 1"
-        )
+        raise InputError(f"all_in_threshold {shown(value)}", where=where, remedy="give a share of the stack, up to 1")
     return float(value)
 
 
@@ -151,15 +147,7 @@ def load_menu_table(name: str) -> Mapping[str, Any]:
     path = Path(name)
     if name in menu_names():
         path = Path(str(resources.files("equipoise.abstraction") / "menus" / f"{name}.toml"))
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not a TOML file: {error}", where=name, remedy="see the menus in docs/betting.md") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(
-            f"no menu {shown(name)} ({reason})", remedy=f"built-in: {', '.join(menu_names())}; or give a TOML file"
-        ) from None
+    document = load_toml(path, "menu", f"built-in: {', '.join(menu_names())}; or give a TOML file, see docs/betting.md")
     table = document.get("betting", document)
     if not isinstance(table, Mapping):
         raise InputError("betting is not a table", where=name, remedy="write [betting]")

@@ -13,7 +13,6 @@ Streets are called preflop, flop, turn and river, then round_5 and so on; one th
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from math import comb
 from pathlib import Path
@@ -21,7 +20,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import MOST_COUNT, InputError, shown
+from equipoise._text import load_toml
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.abstraction.features import MOST_DEALS
 from equipoise.cards.isomorphism import HandIndexer
@@ -69,8 +69,8 @@ class StreetRecipe(_Checked):
     cells: int | None = Field(
         default=None, ge=1, le=1 << 16
     )  # with public clusters, after their street: see hierarchy.py
-    sample: int = Field(default=300_000, ge=0)  # k-means: hands that centroids are fitted to; 0: all
-    iterations: int = Field(default=30, ge=1)
+    sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands that centroids are fitted to; 0: all
+    iterations: int = Field(default=30, ge=1, le=MOST_COUNT)
     restarts: int = Field(default=1, ge=1, le=100)
 
     @model_validator(mode="after")
@@ -137,15 +137,11 @@ def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = ""
     known = (*names, PUBLIC, "seed")
     for key in table:
         if key not in known:
-            raise InputError(
-                f"unknown key {shown(str(key))} in cards", where=where, remedy=f"known: {', '.join(known)}"
-            )
+            raise InputError(f"unknown key {shown(key)} in cards", where=where, remedy=f"known: {', '.join(known)}")
     streets = [table.get(name, "lossless") for name in names]
     for name, street in zip(names, streets, strict=True):
         if not isinstance(street, (str, Mapping)):
-            raise InputError(
-                f"{name}: neither a method nor a table (got {shown(str(street))})", where=where, remedy=EXAMPLE
-            )
+            raise InputError(f"{name}: neither a method nor a table (got {shown(street)})", where=where, remedy=EXAMPLE)
     data = {
         "streets": tuple({"method": street} if isinstance(street, str) else street for street in streets),
         **{key: table[key] for key in (PUBLIC, "seed") if key in table},
@@ -165,19 +161,12 @@ def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = ""
 
 def load_cards(path: str | Path, rules: GameRules) -> CardRecipe:
     """The `[cards]` table of a TOML file (a recipe)."""
-    return read_cards(read_toml(path).get("cards", "lossless"), rules, str(path))
+    return read_cards(load_recipe_table(path).get("cards", "lossless"), rules, str(path))
 
 
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """A TOML file."""
-    name = str(path)
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not a TOML file: {error}", where=name, remedy="see docs/abstraction.md") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"no recipe ({reason})", where=name, remedy="give a TOML file with a [cards] table") from None
+def load_recipe_table(path: str | Path) -> dict[str, Any]:
+    """The whole table of a recipe's TOML file."""
+    return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
 
 
 def _one_line(error: ValidationError, names: tuple[str, ...], where: str) -> InputError:
@@ -186,7 +175,7 @@ def _one_line(error: ValidationError, names: tuple[str, ...], where: str) -> Inp
     if path[:1] == ["streets"] and len(path) > 1 and path[1].isdigit():
         path = [names[int(path[1])], *path[2:]]
     said = SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
-    given = f" (got {shown(str(first['input']))})" if isinstance(first["input"], (str, int, float)) else ""
+    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
     remedy = "write e.g. public = { clusters = 8 }" if path[:1] == [PUBLIC] else EXAMPLE
     if first["type"] == "extra_forbidden":
         known = PublicRecipe if path[0] == PUBLIC else StreetRecipe
@@ -251,7 +240,7 @@ def _check_public(rules: GameRules, recipe: CardRecipe, names: tuple[str, ...]) 
     boards = [names[s] for s in range(rules.rounds) if rules.board_size(s)]
     if not boards or (public.street or boards[0]) not in boards:
         raise InputError(
-            f"public.street {shown(str(public.street))}",
+            f"public.street {shown(public.street)}",
             remedy=f"use one of {', '.join(boards) or 'a game with boards'}",
         )
     street = recipe.public_street(rules)

@@ -9,7 +9,6 @@ that take different boards write different rows.
 from __future__ import annotations
 
 import itertools
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +22,7 @@ from equipoise._arrays import Int
 from equipoise._cache import mapped_arrays
 from equipoise._errors import InputError
 from equipoise._jit import I64, U8, U16, U64, inlined, kernel
+from equipoise._machine import thread_count
 from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index
 from equipoise.cards.symmetry import deal_classes, hole_card_table, renamed_cards, renamed_holes
 from equipoise.games.rules import GameRules
@@ -248,7 +248,7 @@ def walk(
     progress: Progress | None = None,
 ) -> Iterator[tuple[HandBlock, Result]]:
     """What `work` makes of each block of boards, in order of boards; `deals` says how much work a board is."""
-    threads = threads or os.cpu_count() or 1
+    threads = thread_count(threads)
     step = max(1, min(BOARDS_AT_ONCE, WORK_AT_ONCE // deals))
 
     def one(start: int) -> tuple[HandBlock, Result]:

@@ -9,7 +9,6 @@ of float32, so the result is that of measuring all of them, to the bit; ties go 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ import numpy as np
 from equipoise._arrays import F32, I32, I64
 from equipoise._errors import InputError
 from equipoise._jit import inlined, kernel
+from equipoise._machine import thread_count
 from equipoise._simd import LANES, smallest, store
 from equipoise.abstraction.distance import (
     NOBODY,
@@ -77,7 +77,7 @@ def nearest(points: Numbers, centroids: Numbers, metric: Metric, threads: int | 
 @contextmanager
 def spread_over(threads: int | None) -> Iterator[Spread]:
     """Threads for chunks of work; results come back in the order of the chunks."""
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
 
         def spread(work: Callable[[int, int], Any], size: int, chunk: int) -> list[Any]:
             starts = range(0, size, chunk)

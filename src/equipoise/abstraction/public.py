@@ -11,7 +11,6 @@ the sum of all distances within clusters, so the end is reached, with the balanc
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I32, I64, U32, kernel
+from equipoise._machine import thread_count
 
 Objective: TypeAlias = Literal["sum", "mean", "medoid"]
 PIECES = 64  # of the rows of a distance matrix, for threads
@@ -81,7 +81,7 @@ def public_distances(table: npt.NDArray[np.integer], private_states: int, *, thr
         first, last = states * piece // PIECES, states * (piece + 1) // PIECES
         fill_distances(first, last, reached, private_states, np.zeros(states, np.int32), distances)
 
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
         list(pool.map(work, range(PIECES)))
     return distances
 

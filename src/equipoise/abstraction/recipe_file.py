@@ -11,7 +11,7 @@ from equipoise._errors import InputError, shown
 from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell, build_map
-from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
+from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 
@@ -35,7 +35,7 @@ class Recipe:
 def read_recipe(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None = None) -> Recipe:
     """A recipe from a TOML file or a mapping of the same shape; `game` stands in for the one it names."""
     where = "" if isinstance(recipe, Mapping) else str(recipe)
-    table = recipe if isinstance(recipe, Mapping) else read_toml(recipe)
+    table = recipe if isinstance(recipe, Mapping) else load_recipe_table(recipe)
     for key in table:
         if key not in KNOWN:
             raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {', '.join(KNOWN)}")

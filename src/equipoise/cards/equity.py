@@ -10,7 +10,6 @@ counted as often as they occur; per-hole results are then averaged over such ren
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, U8, U16, U32, U64, inlined, kernel
+from equipoise._machine import thread_count
 from equipoise.cards.deck import FULL_DECK, hole_cards
 from equipoise.cards.evaluate import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
 from equipoise.cards.ranges import HOLES, Range, hole_text
@@ -107,7 +107,7 @@ def equity(
     renamings = renamings_that_keep(FULL_DECK, 2, [side.weights for side in ranges], given)
     more, times = deal_classes(FULL_DECK, given, BOARD_CARDS - len(given), renamings)
     boards = np.hstack([np.tile(np.array(given, np.uint8), (len(more), 1)), more])
-    tally = _tally(holes, boards, times, ranker.tables, threads or os.cpu_count() or 1, progress)
+    tally = _tally(holes, boards, times, ranker.tables, thread_count(threads), progress)
     return _result(tally, len(boards), holes, renamings, len(given))
 
 

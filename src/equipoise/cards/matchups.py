@@ -8,7 +8,6 @@ Counts are whole numbers, so results are exact up to the last rounding.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -21,6 +20,7 @@ from equipoise._arrays import Int
 from equipoise._cache import mapped_arrays
 from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I32, U8, U16, inlined, inner, kernel
+from equipoise._machine import thread_count
 from equipoise.cards.deck import Deck, hole_cards
 from equipoise.cards.evaluate import (
     BLOCKED,
@@ -250,7 +250,7 @@ def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = No
             "matchups",
             ("share",),
             key,
-            lambda: {"share": _build_table(ranker, count, threads or os.cpu_count() or 1, progress)},
+            lambda: {"share": _build_table(ranker, count, thread_count(threads), progress)},
         )
         _tables[ranker, count] = kept["share"]  # type: ignore[assignment]
     return _tables[ranker, count]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +21,7 @@ from equipoise.cards.deck import FULL_DECK, RANKS, SUITS, hole_cards, hole_index
 
 HOLES = 1326
 MOST_CHARACTERS = 100_000
+MOST_BODIES = 4096  # parts of ranges, without weights, whose holes are remembered
 _EXAMPLE = "write e.g. QQ+, AKs, A5s-A2s, KQo:0.5, AhKh"
 _CLASS = re.compile(r"([2-9TJQKA])([2-9TJQKAX])([SO]?)")
 _WEIGHT = re.compile(r"(\d{1,20}(\.\d{0,20})?|\.\d{1,20})(e-\d{1,3})?")
@@ -74,13 +75,13 @@ class Range:
         if len(text) > MOST_CHARACTERS:
             raise InputError(f"a range of {len(text)} characters", remedy=f"use at most {MOST_CHARACTERS}")
         weights = np.zeros(HOLES)
-        tidy = re.sub(r"\s*([-:])\s*", r"\1", text)
-        parts = [part for part in re.split(r"[\s,;]+", tidy) if part]
+        tidy = re.sub(r" ?([-:]) ?", r"\1", " ".join(text.split()))  # spaces are merged first: linear time
+        parts = [part for part in re.split(r"[ ,;]+", tidy) if part]
         if not parts:
             raise InputError("an empty range", remedy=_EXAMPLE)
         for part in parts:
             body, colon, weight = part.partition(":")
-            weights[_holes(body, part)] = _weight(weight, part) if colon else 1.0
+            weights[_holes(body)] = _weight(weight, part) if colon else 1.0
         return cls(weights)
 
     def __eq__(self, other: object) -> bool:
@@ -114,7 +115,8 @@ class Range:
         return Range(weights)
 
 
-def _holes(body: str, part: str) -> list[int]:
+@lru_cache(MOST_BODIES)
+def _holes(body: str) -> list[int]:
     """The holes of one part of a range, its weight taken off."""
     if body.lower() in ("any", "random", "*"):
         return list(range(HOLES))
@@ -122,13 +124,13 @@ def _holes(body: str, part: str) -> list[int]:
         return [hole_index(FULL_DECK.read_cards(body))]
     text = body.upper()
     if text.endswith("+"):
-        ends = [_read_class(text[:-1], part)]
+        ends = [_read_class(text[:-1], body)]
         cells = _upward(*ends[0])
     elif "-" in text:
         first, _, last = text.partition("-")
-        cells = _between(_read_class(first, part), _read_class(last, part), part)
+        cells = _between(_read_class(first, body), _read_class(last, body), body)
     else:
-        cells = _any_kicker(*_read_class(text, part))
+        cells = _any_kicker(*_read_class(text, body))
     return [hole for cell in cells for hole in cell.holes]
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from equipoise._machine import all_cores
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
-from equipoise.solve.engine import all_cores
 from equipoise.solve.problem import Problem
 from equipoise.solve.vector_cfr import VectorCFR
 

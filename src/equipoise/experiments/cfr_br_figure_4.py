@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from equipoise._machine import all_cores
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.card_recipe import StreetRecipe
 from equipoise.experiments.two_four import AVERAGE, BOTH, CURRENT, ONE, Figure, buckets_by, reproduce_figure
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solve.engine import all_cores
 
 ABOUT = "[2-4] hold'em, 5 buckets a round: CFR A-vs-A, A-vs-U and CFR-BR against time (15 minutes on two cores)"
 SECONDS = 540

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise.abstraction.build import Tell, build_map
 from equipoise.agents.table import TableAgent
 from equipoise.experiments.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
 from equipoise.experiments.curves import Curve, Measuring, Say, Until, follow
 from equipoise.measure.report import write_report
+from equipoise.play.match import LEAST_HANDS
 from equipoise.play.tournament import Tournament, round_robin
 from equipoise.solve.cost import Cost, cost_of
 from equipoise.solve.recipe import Recipe, load_recipe, with_solver
@@ -32,6 +33,7 @@ from equipoise.strategy.file import load_strategy
 METHOD = "cfr-br"
 STEM, MATCHES = "compare", "matches"  # of files
 LEAST_MINUTES = 1e-3
+MOST_POINTS = 64  # at half, a quarter, an eighth of a run and so on
 BOARDS = 64  # that maps are compared on, each street
 
 
@@ -66,8 +68,8 @@ def compare_abstractions(
     .png, and the runs are kept in that folder: killed at any moment, the same call goes on, and one that asks for more
     minutes or iterations too.
     """
-    if points < 1 or hands < 4:
-        raise InputError(f"{points} points, {hands} hands", remedy="measure at least once, play at least 4 hands")
+    check_count(points, "points", 1, MOST_POINTS)
+    check_count(hands, "hands", LEAST_HANDS)
     read = _read(recipes, game, overrides)
     until = _until(read, minutes, iterations)
     measuring = Measuring.of(read[0].rules, read[0].menu, flops, lbr_hands, seed)

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equipoise._array_file import load_header, save_arrays
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.build import Tell
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import GameRules
 from equipoise.measure.agent import is_small
-from equipoise.measure.best_response import LEAST_SAMPLE, exploitability
+from equipoise.measure.best_response import LEAST_SAMPLE, MOST_SAMPLE, exploitability
 from equipoise.measure.lbr import HANDS, LEAST_HANDS, local_best_response
 from equipoise.solve.looks import Look
 from equipoise.solve.recipe import Recipe
@@ -101,14 +101,14 @@ class Measuring:
     def of(cls, rules: GameRules, menu: BetMenu | None, flops: int | None, hands: int | None, seed: int) -> Measuring:
         """What a game allows: exact if it is small, a sample of flops in limit games, else the lower bound."""
         small = is_small(rules, menu)
-        if flops is not None and flops < LEAST_SAMPLE:
-            raise InputError(f"a sample of {flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
+        if flops is not None:
+            check_count(flops, "flops to sample", LEAST_SAMPLE, MOST_SAMPLE)
         if flops is not None and (rules.rounds == 1 or not (small or rules.limit)):
             raise InputError(f"flops of {rules.name}", remedy="leave them out")
         if hands is not None and (small or rules.limit):
             raise InputError(f"LBR hands for {rules.name}, where exploitability can be had", remedy="leave them out")
-        if hands is not None and hands < LEAST_HANDS:
-            raise InputError(f"{hands} LBR hands", remedy=f"play at least {LEAST_HANDS}")
+        if hands is not None:
+            check_count(hands, "LBR hands", LEAST_HANDS)
         if flops is not None or (rules.limit and not small):
             return cls("flops", flops or FLOPS, seed)
         return cls("exact") if small else cls("lbr", hands or HANDS, seed)

@@ -19,6 +19,7 @@ from typing import Any
 
 from equipoise._array_file import load_header, save_arrays
 from equipoise._errors import InputError
+from equipoise._machine import available_memory, thread_count
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.agents.blueprint import blueprint
 from equipoise.games.gamedef import load_game
@@ -27,8 +28,6 @@ from equipoise.measure.best_response import exploitability
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.report import plain_log
 from equipoise.solve.cost import cost_of, working_bytes
-from equipoise.solve.engine import all_cores
-from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe, read_recipe
 from equipoise.solve.run import train
 from equipoise.solve.run_folder import RunFolder
@@ -245,7 +244,7 @@ def check_memory(contender: Contender, scale: Scale, tell: Tell) -> None:
     """Say what an iteration of a run with a trunk takes beside its tables; refuse it if it cannot fit."""
     if not contender.recipe.solver.trunk:
         return
-    threads = min(scale.threads or all_cores(), PLAYERS * scale.boards)
+    threads = min(thread_count(scale.threads), PLAYERS * scale.boards)
     needed, free = working_bytes(contender.recipe, threads), available_memory()
     tell(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
     if needed > free:

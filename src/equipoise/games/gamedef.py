@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from equipoise._errors import InputError, shown
+from equipoise._text import read_text
 from equipoise.cards.deck import RANKS, SUITS, Deck
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
@@ -206,9 +207,7 @@ def load_game(name_or_file: str | Path) -> GameRules:
     path = Path(name)
     try:
         if len(name) < 4096 and path.is_file():
-            return read_gamedef(path.read_text(encoding="utf-8"), name=path.stem, source=name)
-    except UnicodeDecodeError:
-        raise InputError("not a text file", where=name, remedy="give an ACPC gamedef") from None
+            return read_gamedef(read_text(path), name=path.stem, source=name)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise

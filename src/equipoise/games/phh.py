@@ -7,10 +7,10 @@ player wins stands there as `finishing_stacks`, if at all.
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 from equipoise._errors import InputError, shown
+from equipoise._text import read_toml
 from equipoise.games.acpc import LogState
 from equipoise.games.rules import PLAYERS, UNLIMITED_STACK, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
@@ -90,11 +90,7 @@ def _quoted(text: str) -> str:
 
 def read_phh(rules: GameRules, text: str) -> LogState:
     """The finished hand of a PHH text; without finishing stacks its values are what its cards and betting say."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also numbers and nestings without an end
-        raise InputError(f"not a hand history: {error}", remedy="write TOML as in the PHH format") from None
-    return phh_hand(rules, table)
+    return phh_hand(rules, read_toml(text, remedy="write a hand history as in the PHH format"))
 
 
 def phh_hand(rules: GameRules, table: dict[str, Any]) -> LogState:
@@ -105,9 +101,7 @@ def phh_hand(rules: GameRules, table: dict[str, Any]) -> LogState:
     names = _texts(table, "players") if "players" in table else ["p1", "p2"]
     hand = table.get("hand", 0)
     if len(names) != PLAYERS or not isinstance(hand, int):
-        raise InputError(
-            f"players {shown(str(names))}, hand {shown(str(hand))}", remedy="name two players and a number"
-        )
+        raise InputError(f"players {shown(names)}, hand {shown(hand)}", remedy="name two players and a number")
     values: tuple[float, float] = state.payoffs(deal)
     if "finishing_stacks" in table:
         left = _numbers(table, "finishing_stacks")
@@ -126,7 +120,7 @@ def _check_header(rules: GameRules, table: dict[str, Any]) -> list[float]:
     for key, value in wanted.items():
         if table.get(key) != value:
             game = rules.name or "this game"
-            raise InputError(f"{key} is {shown(str(table.get(key)))}", remedy=f"{game} has {value}")
+            raise InputError(f"{key} is {shown(table.get(key))}", remedy=f"{game} has {value}")
     stacks = _numbers(table, "starting_stacks")
     for stack, named, least in zip(stacks, rules.stacks, _stacks(rules), strict=True):
         if stack < least or (stack > least and named != UNLIMITED_STACK):
@@ -138,14 +132,14 @@ def _numbers(table: dict[str, Any], key: str) -> list[float]:
     found = table.get(key)
     is_number = [isinstance(value, int | float) and not isinstance(value, bool) for value in _listed(found)]
     if len(is_number) != PLAYERS or not all(is_number):
-        raise InputError(f"{key} is {shown(str(found))}", remedy="give one number a player")
+        raise InputError(f"{key} is {shown(found)}", remedy="give one number a player")
     return list(_listed(found))
 
 
 def _texts(table: dict[str, Any], key: str) -> list[str]:
     found = table.get(key)
     if not isinstance(found, list) or not all(isinstance(value, str) for value in found):
-        raise InputError(f"{key} is {shown(str(found))}", remedy="give a list of texts")
+        raise InputError(f"{key} is {shown(found)}", remedy="give a list of texts")
     return found
 
 

@@ -21,7 +21,8 @@ PLAYERS = 2
 MOST_CARDS = 7
 MOST_ROUNDS = 8
 UNLIMITED_RAISES = 255  # as in the ACPC dealer
-UNLIMITED_STACK = 2**31 - 1
+UNLIMITED_STACK = 2**31 - 1  # as in the ACPC dealer: of a limit game whose bets never come to it
+MOST_CHIPS = 500_000_000  # that a player can put in: the whole pot, and a raise of as many again, fit 32 bits
 STREETS = ("preflop", "flop", "turn", "river")
 
 
@@ -62,12 +63,17 @@ class GameRules:
     def _check_chips(self) -> None:
         if any(blind < 0 for blind in self.blinds) or not any(self.blinds):
             raise InputError("blind needs a positive number", remedy="write e.g. blind = 100 50")
-        if any(stack <= max(self.blinds) or stack > UNLIMITED_STACK for stack in self.stacks):
-            raise InputError("stack must be larger than the blinds", remedy=f"use up to {UNLIMITED_STACK} chips")
-        if any(not 0 < size <= UNLIMITED_STACK for size in self.raise_sizes):
+        if any(stack <= max(self.blinds) for stack in self.stacks):
+            raise InputError("stack must be larger than the blinds", remedy=f"use up to {MOST_CHIPS:,} chips")
+        if any(size <= 0 for size in self.raise_sizes):
             raise InputError("raiseSize must be positive", remedy="write e.g. raiseSize = 10 10 20 20")
         if not self.limit and self.raise_sizes:
             raise InputError("raiseSize in a no-limit game", remedy="remove it, or say limit")
+        if self.most_chips > MOST_CHIPS or max(self.stacks) > UNLIMITED_STACK:
+            key = "raiseSize and maxRaises let" if self.most_chips < max(self.stacks) else "stack lets"
+            raise InputError(
+                f"{key} a player put in {shown(self.most_chips)} chips", remedy=f"use up to {MOST_CHIPS:,} chips"
+            )
 
     def _check_cards(self) -> None:
         if self.hole_cards < 1 or any(count < 0 for count in self.board_cards):
@@ -88,6 +94,14 @@ class GameRules:
     def big_blind(self) -> int:
         """The unit of milli-big-blinds: the larger blind (the ante, where both players post the same)."""
         return max(self.blinds)
+
+    @property
+    def most_chips(self) -> int:
+        """The most that a player can put in: the larger stack, or what all raises of a limit game come to."""
+        if not self.limit:
+            return max(self.stacks)
+        raised = sum(count * size for count, size in zip(self.max_raises, self.raise_sizes, strict=True))
+        return min(max(self.stacks), self.big_blind + raised)
 
     @property
     def hand_cards(self) -> int:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise._json import json_text
+from equipoise._machine import check_fits
 from equipoise.abstraction.build import Tell
 from equipoise.abstraction.recipe_file import Recipe, read_recipe
 from equipoise.abstraction.report import SAMPLES, AbstractionReport, describe
@@ -19,6 +20,8 @@ from equipoise.games.rules import GameRules
 from equipoise.tree.report import GameReport, game_report
 
 STEM = "abstraction"
+MOST_SAMPLES = 100_000_000
+BYTES_A_DEAL = 200  # a shuffled deck, its buckets and strengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +57,8 @@ def abstraction_report(
     >>> [(street.buckets, round(street.within_share, 4)) for street in found.report.streets]
     [(2, 0.25), (15, 0.0)]
     """
-    if samples < 1:
-        raise InputError(f"{samples} samples", remedy="use 1 or more")
+    check_count(samples, "samples", 1, MOST_SAMPLES)
+    check_fits(samples * BYTES_A_DEAL, f"{samples:,} samples", "use fewer")
     read = read_recipe(recipe, game)
     folder = None if out is None else _Folder(Path(out))
     try:

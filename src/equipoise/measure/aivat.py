@@ -26,7 +26,7 @@ from equipoise.cards.matchups import equities_against, needs_table
 from equipoise.cards.runouts import Runouts, first_edges, meeting_weights
 from equipoise.games.rules import GameRules
 from equipoise.games.state import BettingState, Deal, action_text
-from equipoise.measure.stats import interval
+from equipoise.measure.stats import Moments
 
 Tracks: TypeAlias = tuple[Track | None, Track | None]
 Betting: TypeAlias = tuple[tuple[int, ...], ...]
@@ -299,7 +299,15 @@ def compare(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
         raise InputError(
             f"{chips.shape} and {corrected.shape} values", remedy="give two values or more, as many of each"
         )
+    moments = Moments(), Moments()
+    for found, values in zip(moments, (chips, corrected), strict=True):
+        found.add(values)
+    return compare_moments(rules, *moments)
+
+
+def compare_moments(rules: GameRules, chips: Moments, corrected: Moments) -> Comparison:
+    """The same, of values that came in blocks."""
     unit = 1000 / rules.big_blind
-    plain, better = interval(unit * chips), interval(unit * corrected)
+    plain, better = chips.interval(unit), corrected.interval(unit)
     ratio = plain[1] / better[1] if better[1] > 0 else np.inf if plain[1] > 0 else 1.0
-    return Comparison(len(chips), *plain, *better, ratio)
+    return Comparison(chips.count, *plain, *better, ratio)

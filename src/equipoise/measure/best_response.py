@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise._jit import F64, I32, I64
+from equipoise._machine import thread_count
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.load import Measurable, as_strategy
@@ -34,7 +35,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.streets import TIE, StreetWalk
-from equipoise.solve.engine import Engine, all_cores
+from equipoise.solve.engine import Engine
 from equipoise.solve.last_street import LastStreet, compile_last_street
 from equipoise.solve.plan import BEST
 from equipoise.tree.public_cards import PublicCards, deal_boards
@@ -43,6 +44,7 @@ from equipoise.tree.report import menu_of
 
 METHODS = ("auto", "exact")
 LEAST_SAMPLE = 5
+MOST_SAMPLE = 100_000  # hold'em has 22,100 flops, 1,755 up to suits: beyond, all of them are less work
 MOST_PLACES = 60_000_000  # holes on all boards that are walked at once: beyond, each flop on its own
 MOST_PAIRS = 2e11  # runouts x pairs of holes of an all-in on the first street
 
@@ -127,15 +129,15 @@ def exploitability(
 
 def measurement_of(rules: GameRules, strategy: Strategy, menu: BetMenu | str | None, threads: int) -> Measurement:
     """What `exploitability` takes its numbers from: for more than one question about the same strategy."""
-    return Measurement(rules, strategy, build_tree(rules, menu_of(rules, menu)), threads or all_cores())
+    return Measurement(rules, strategy, build_tree(rules, menu_of(rules, menu)), thread_count(threads))
 
 
 def _check_flops(rules: GameRules, sample_flops: int | None, out: str | Path | None) -> None:
     has_flops = rules.rounds > 1 and rules.board_cards[1] > 0
     if not has_flops and (sample_flops is not None or out is not None):
         raise InputError("a game without flops", remedy="leave out the sample and the file of flops")
-    if sample_flops is not None and sample_flops < LEAST_SAMPLE:
-        raise InputError(f"a sample of {sample_flops} flops", remedy=f"draw at least {LEAST_SAMPLE}")
+    if sample_flops is not None:
+        check_count(sample_flops, "flops to sample", LEAST_SAMPLE, MOST_SAMPLE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise._jit import F64, U8
+from equipoise._machine import thread_count
 from equipoise._workers import workers
 from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.abstraction.build import Tell
@@ -33,12 +34,13 @@ from equipoise.cards.matchups import Progress, equities_against, equity_table, n
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
-from equipoise.measure.stats import standard_error, t975, without_luck
-from equipoise.solve.engine import all_cores
+from equipoise.measure.stats import Moments, t975, without_luck
 
 HANDS = 10_000
 LEAST_HANDS = 4
 CHUNK = 20  # hands that share a stream of random numbers
+LUCK = 4  # numbers of mean zero that a hand comes with
+TURNS = 2 * PLAYERS  # seats alternate, and of a seat's hands the even and the odd ones; chunks are whole turns
 
 
 Played: TypeAlias = tuple[float, ...]  # chips won, and four numbers of mean zero: see Hand.played
@@ -112,11 +114,11 @@ def local_best_response(
     """
     rules = agent.rules
     responder = Responder(agent, read_street(from_street, rules), read_bets(bets))
-    if hands is not None and hands < LEAST_HANDS:
-        raise InputError(f"{hands} hands", remedy=f"play at least {LEAST_HANDS}")
+    if hands is not None:
+        check_count(hands, "hands", LEAST_HANDS)
     if minutes is not None and not minutes > 0:
         raise InputError(f"{minutes} minutes", remedy="play for some time")
-    threads = threads or all_cores()
+    threads = thread_count(threads)
     if needs_table(rules):
         equity_table(rules, threads=threads, progress=_stage(progress, "equities before the flop, once"))
     started = time.monotonic()
@@ -124,14 +126,16 @@ def local_best_response(
     end = None if minutes is None else started + 60 * minutes
     tell = _stage(progress, "local best response")
     responder.prepare()
-    played = np.array(list(_on_cores(responder, most, seed, threads, started, end, tell)))
-    by_seat = [without_luck(seat[:, 0], seat[:, 1:]) for seat in (played[i::PLAYERS] for i in range(PLAYERS))]
-    means, errors = [[float(f(values)) for values in by_seat] for f in (np.mean, standard_error)]
+    turns = [Moments(1 + LUCK) for _ in range(TURNS)]
+    for played in _on_cores(responder, most, seed, threads, started, end, tell):
+        for turn, moments in enumerate(turns):
+            moments.add(np.array(played[turn::TURNS]))
+    first, second = (without_luck((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
     return LocalBestResponse(
-        player_values=(means[0], means[1]),
-        player_errors=(errors[0], errors[1]),
+        player_values=(float(first.mean[0]), float(second.mean[0])),
+        player_errors=(first.standard_error, second.standard_error),
         big_blind=rules.big_blind,
-        hands=len(played),
+        hands=first.count + second.count,
         seconds=time.monotonic() - started,
         from_street=rules.street_name(responder.from_street),
         bets=() if rules.limit else responder.bets,
@@ -192,8 +196,8 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 def _on_cores(
     responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Progress
-) -> Iterator[Played]:
-    """What each hand won, in order.
+) -> Iterator[list[Played]]:
+    """What each hand won, in order, in chunks.
 
     Chunks that have begun when time is up are finished: long hands must not be left out more often than others.
     """
@@ -214,7 +218,7 @@ def _on_cores(
             done += len(values)
             by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
             tell(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
-            yield from values
+            yield values
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise._arrays import F64
 
+LEAST_EXPLAINED = 1e-10  # of the variance of luck: directions with less are rounding errors
 LEAST_FITTED = 10  # observations a slope: with fewer, none is fitted
 _FEW = {1: 12.7062, 2: 4.3027, 3: 3.1824}  # degrees at which the expansion is still off
 
@@ -37,25 +38,79 @@ def interval(values: F64 | Sequence[float]) -> tuple[float, float]:
     return float(values.mean()), t975(count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
 
 
-def standard_error(values: F64) -> float:
-    """Of the mean of independent observations."""
-    return float(values.std(ddof=1)) / math.sqrt(len(values))
-
-
-def without_luck(values: F64, luck: F64) -> F64:
-    """Observations less what some numbers of mean zero explain of them: the same mean, less noise.
-
-    IN: float64[observation], float64[observation, number]. Slopes for each half of the observations (the even and the
-    odd ones) are fitted to the other half, so that they are independent of what they multiply: no bias.
+class Moments:
+    """Count, mean and scatter (sums of products of deviations) of observations that come in blocks: what a mean, its
+    interval and a regression need, in memory that does not grow (Chan, Golub and LeVeque 1979).
     """
-    left = values.copy()
-    for half in range(2):
-        mine, others = slice(half, None, 2), slice(1 - half, None, 2)
-        if len(values[others]) >= LEAST_FITTED * luck.shape[1]:
-            centred = luck[others] - luck[others].mean(axis=0)
-            slopes = np.linalg.lstsq(centred, values[others] - values[others].mean(), rcond=None)[0]
-            left[mine] -= luck[mine] @ slopes
-    return left
+
+    def __init__(self, numbers: int = 1) -> None:
+        self.count = 0
+        self.mean: F64 = np.zeros(numbers)
+        self.scatter: F64 = np.zeros((numbers, numbers))
+
+    def add(self, block: F64) -> None:
+        """Add observations: float64[observation], or [observation, number] where each has several numbers."""
+        rows = block.reshape(len(block), len(self.mean))
+        if len(rows):
+            mean = rows.mean(axis=0)
+            deviations = rows - mean
+            self._merge(len(rows), mean, deviations.T @ deviations)
+
+    def _merge(self, count: int, mean: F64, scatter: F64) -> None:
+        total, apart = self.count + count, mean - self.mean
+        self.mean = self.mean + apart * (count / total)
+        self.scatter = self.scatter + scatter + np.outer(apart, apart) * (self.count * count / total)
+        self.count = total
+
+    def weighted(self, weights: F64) -> Moments:
+        """Those of one number: the weighted sum of each observation's numbers."""
+        found = Moments()
+        if self.count:
+            found._merge(self.count, np.array([weights @ self.mean]), np.array([[weights @ self.scatter @ weights]]))
+        return found
+
+    def __add__(self, other: Moments) -> Moments:
+        """Those of both together."""
+        both = Moments(len(self.mean))
+        for part in (self, other):
+            if part.count:
+                both._merge(part.count, part.mean, part.scatter)
+        return both
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean of the first number; infinite for fewer than two observations."""
+        if self.count < 2:
+            return math.inf
+        return math.sqrt(max(float(self.scatter[0, 0]), 0.0) / (self.count - 1) / self.count)
+
+    def interval(self, unit: float = 1.0) -> tuple[float, float]:
+        """As `interval` of the first numbers, times `unit`."""
+        half = t975(self.count - 1) * self.standard_error if self.count > 1 else math.inf
+        return unit * float(self.mean[0]), unit * half
+
+
+def without_luck(halves: tuple[Moments, Moments]) -> Moments:
+    """Moments of observations' first number less what the others, of mean zero, explain of it: the same mean, less
+    noise.
+
+    IN: those of the even and of the odd observations. Slopes for each half are fitted to the other half, so that they
+    are independent of what they multiply: no bias.
+    """
+    mine, others = halves
+    return mine.weighted(_luck_weights(others)) + others.weighted(_luck_weights(mine))
+
+
+def _luck_weights(fitted: Moments) -> F64:
+    """1 for the first number, and what takes away of it what the others explain: minus the slopes of a regression."""
+    weights = np.zeros(len(fitted.mean))
+    weights[0] = 1.0
+    if fitted.count >= LEAST_FITTED * (len(weights) - 1):
+        luck, shared = fitted.scatter[1:, 1:], fitted.scatter[1:, 0]
+        scale = np.sqrt(np.where(np.diag(luck) > 0, np.diag(luck), 1.0))  # numbers of very different size
+        slopes = np.linalg.lstsq(luck / np.outer(scale, scale), shared / scale, rcond=LEAST_EXPLAINED)[0]
+        weights[1:] = -slopes / scale
+    return weights
 
 
 def mean_interval(count: int, total: float, squares: float) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise._machine import thread_count
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.agents.blueprint import profile_agent
@@ -16,7 +17,6 @@ from equipoise.measure.best_response import Measurement, exploitability
 from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
 from equipoise.solve import run as runs
-from equipoise.solve.engine import all_cores
 from equipoise.solve.looks import Measured
 from equipoise.solve.recipe import Recipe, load_recipe
 from equipoise.solve.run_folder import RunFolder
@@ -67,7 +67,7 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
         return _bound(recipe.measure.hands or HANDS, threads)
     rules, menu = recipe.rules, recipe.menu
     try:
-        large = Measurement(rules, NamedAgent("uniform"), build_tree(rules, menu), threads or all_cores()).is_large
+        large = Measurement(rules, NamedAgent("uniform"), build_tree(rules, menu), thread_count(threads)).is_large
     except InputError:
         large = True
     if large and rules.rounds > 1:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise.games.acpc import LogState, MatchState, log_state_text, match_state_text
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState, Deal
@@ -94,8 +94,7 @@ def deal_match(
     be a new file; it grows by a line a hand.
     """
     seed = fresh_seed() if seed is None else seed
-    if hands < 1:
-        raise InputError(f"{hands} hands", remedy="deal at least one")
+    check_count(hands, "hands")
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(f"name {shown(name)}", remedy="use up to 60 letters, digits and hyphens")

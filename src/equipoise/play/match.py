@@ -18,25 +18,26 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
 from equipoise._jit import F64, I32, U8
+from equipoise._machine import thread_count
 from equipoise._workers import workers
 from equipoise.agents.agent import Agent
 from equipoise.agents.load import Playing, load_players
 from equipoise.agents.table import TableAgent
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
-from equipoise.measure.aivat import Aivat, compare
-from equipoise.measure.stats import interval
+from equipoise.measure.aivat import Aivat, compare_moments
+from equipoise.measure.stats import Moments
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
-from equipoise.solve.engine import all_cores
 from equipoise.tree.public_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 64
 PIECE = 16  # deals that a worker corrects at once
+LEAST_HANDS = 4  # so that there is an interval
 
 
 @dataclass(frozen=True)
@@ -135,11 +136,12 @@ class Match:
     def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
         """Play some deals, each twice; chunks come in order, whatever the number of threads."""
         size = CHUNK if self.is_fast else SLOW_CHUNK
-        starts = range(0, deals, size)
-        streams = np.random.SeedSequence(self.seed).spawn(len(starts))
         play = self._play_tables if self.is_fast else self._play_slowly
-        tasks = ((min(size, deals - start), stream) for start, stream in zip(starts, streams, strict=True))
-        workers = threads or all_cores()
+        tasks = (
+            (min(size, deals - start), np.random.SeedSequence(self.seed, spawn_key=(start // size,)))
+            for start in range(0, deals, size)
+        )
+        workers = thread_count(threads)
         if workers == 1 or not self.is_fast:
             yield from (play(*task) for task in tasks)
             return
@@ -243,33 +245,31 @@ def match(
     >>> match("always-raise", "always-fold", game="leduc", hands=100).mbb_per_hand
     1000.0
     """
-    if hands < 4:
-        raise InputError(f"{hands} hands", remedy="play at least four, so that there is an interval")
+    check_count(hands, "hands", LEAST_HANDS)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)
     table = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
     if table.is_fast:
         list(table.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
-    values, corrected, done = np.empty((deals, PLAYERS)), np.empty((deals, PLAYERS)), 0
+    by_player, chips, corrected, done = Moments(PLAYERS), Moments(), Moments(), 0
     with LogWriter(log, table.rules) if log is not None else nullcontext() as writer:
         for chunk in table.play(deals, 1 if aivat else threads):
-            here = slice(done, done + len(chunk.values))
-            values[here] = chunk.values
+            by_player.add(chunk.values)
+            chips.add(observations(chunk.values, duplicate))
             if aivat:
-                corrected[here] = without_luck(table, chunk, threads or all_cores())
+                corrected.add(observations(without_luck(table, chunk, thread_count(threads)), duplicate))
             if writer:
                 _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)
             if progress:
                 progress(done / deals)
     unit = 1000 / table.rules.big_blind
-    mean, half = interval(unit * observations(values, duplicate))
-    by_player = unit * values.mean(axis=0)
-    seen = (observations(each, duplicate) for each in (values, corrected))
-    comparison = compare(table.rules, *seen) if aivat else None
+    mean, half = chips.interval(unit)
+    first, second = (unit * by_player.mean).tolist()
+    comparison = compare_moments(table.rules, chips, corrected) if aivat else None
     return MatchResult(
-        (one.name, two.name), table.rules.name, PLAYERS * deals, mean, half, (float(by_player[0]), float(by_player[1])),
+        (one.name, two.name), table.rules.name, PLAYERS * deals, mean, half, (first, second),
         duplicate, time.perf_counter() - start, comparison.as_json() if comparison else None, seed,
     )  # fmt: skip
 

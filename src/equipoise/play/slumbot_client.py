@@ -21,7 +21,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import InputError, check_count, shown
 from equipoise.agents.agent import Agent, View
 from equipoise.games.acpc import LogState, log_state_text
 from equipoise.games.slumbot import betting_text, read_betting
@@ -47,8 +47,7 @@ def play_slumbot(
 ) -> Winnings:
     """Play hands at the server whose `/api/new_hand` lies under a URL; `on_hand` is told the chips of each."""
     check_rules(agent.rules)
-    if hands < 1:
-        raise InputError(f"{hands} hands", remedy="play at least one")
+    check_count(hands, "hands")
     session = _Session(agent, _base(url), timeout)
     with ExitStack() as stack:
         book = stack.enter_context(_open_log(log)) if log is not None else None

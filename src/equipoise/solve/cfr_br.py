@@ -22,10 +22,10 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F32, F64
+from equipoise._machine import available_memory
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import BucketedEngine
-from equipoise.solve.problem import available_memory
 from equipoise.solve.schedule import schedule
 from equipoise.solve.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._errors import InputError
+from equipoise._machine import available_memory
 from equipoise.abstraction.build import planned_buckets, planned_bytes
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.bucketed_engine import check_boards, holes_by_street
 from equipoise.solve.hybrid import BOARDS
-from equipoise.solve.problem import available_memory
 from equipoise.solve.recipe import Recipe
 from equipoise.tree.infosets import SlotLayout, lossless_hands
-from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
+from equipoise.tree.public_tree import BYTES_A_NODE, DECISION, PublicTree, build_tree
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
-BYTES_A_NODE = 64  # the tree, its offsets, a solver's records of it
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -283,8 +282,3 @@ def look(walker: int, mode: int) -> Step:
     """A step that changes nothing."""
     one = np.float32(1)
     return Step(walker, mode, False, False, one, one, one)
-
-
-def all_cores() -> int:
-    """How many threads to use when nobody says."""
-    return os.cpu_count() or 1

@@ -11,7 +11,8 @@ from equipoise._errors import InputError, shown
 from equipoise.games.state import CALL, FOLD
 from equipoise.tree.public_tree import DEAL, PublicTree
 
-_ACTION = re.compile(r"(fold|check|call|bet|raise|all[ -]?in)( (?:to )?(\d{1,10}))?")
+_ACTION = re.compile(r"(?P<verb>fold|check|call|bet|raise|all[ -]?in)(?: (?:to )?(?P<amount>\d{1,10}))?", re.ASCII)
+_ALL_IN = "all-in"
 
 
 def street_start(tree: PublicTree, node: int) -> int:
@@ -31,7 +32,7 @@ def action_name(tree: PublicTree, child: int) -> str:
         return "call" if facing else "check"
     amount = action - street_start(tree, above)
     if action >= min(tree.rules.stacks):
-        return f"all-in {amount}"
+        return f"{_ALL_IN} {amount}"
     return f"{'raise' if facing else 'bet'} {amount}"
 
 
@@ -54,22 +55,41 @@ def line_of(tree: PublicTree, node: int) -> str:
     return ", ".join(action_name(tree, step) for step in path_to(tree, node))
 
 
+def find_action(tree: PublicTree, node: int, text: str) -> int | None:
+    """The number of the action at a node that a text names; None if there is none.
+
+    An all-in needs no amount, and may be called a bet or raise of its amount; `to` before an amount, the dash of
+    `all-in`, and capital letters are a matter of taste.
+    """
+    found = _ACTION.fullmatch(" ".join(text.lower().split()))
+    if not found:
+        return None
+    verb = _ALL_IN if found["verb"].startswith("all") else found["verb"]
+    wanted = f"{verb} {int(found['amount'])}" if found["amount"] else verb
+    for number, name in enumerate(action_names(tree, node)):
+        if wanted == name or (name.startswith(_ALL_IN) and wanted in _all_in_names(tree, node, name)):
+            return number
+    return None
+
+
+def _all_in_names(tree: PublicTree, node: int, name: str) -> tuple[str, str]:
+    """What else the action `all-in N` is called at a node."""
+    facing = tree.chips[node, 0] != tree.chips[node, 1]
+    return _ALL_IN, name.replace(_ALL_IN, "raise" if facing else "bet")
+
+
 def find_line(tree: PublicTree, line: str) -> int:
     """The node that a line leads to; where it ends a street, the first node of the next."""
     node = 0
-    for word in (part.strip().lower() for part in line.split(",") if part.strip()):
-        node = _step(tree, node, word, line)
+    for word in (part.strip() for part in line.split(",") if part.strip()):
+        action = find_action(tree, node, word)
+        if action is None:
+            names = action_names(tree, node)
+            after = f"after {shown(line_of(tree, node))} there are {', '.join(names)}"
+            raise InputError(
+                f"no action {shown(word)} in line {shown(line, 80)}",
+                remedy=after if names else "the hand is over there",
+            )
+        child = tree.children(node)[action]
+        node = int(tree.first_child[child]) if tree.kind[child] == DEAL else child
     return node
-
-
-def _step(tree: PublicTree, node: int, word: str, line: str) -> int:
-    found = _ACTION.fullmatch(word)
-    names = action_names(tree, node)
-    if found:
-        verb, amount = re.sub("all[ -]?in", "all-in", found[1]), found[3]
-        wanted = f"{verb} {amount}" if amount else verb
-        for child, name in zip(tree.children(node), names, strict=True):
-            if name == wanted or (not amount and verb == "all-in" and name.startswith("all-in")):
-                return int(tree.first_child[child]) if tree.kind[child] == DEAL else child
-    offered = f"after {shown(line_of(tree, node))} there are {', '.join(names)}" if names else "the hand is over there"
-    raise InputError(f"no action {shown(word)} in line {shown(line, 80)}", remedy=offered)

@@ -13,11 +13,13 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64
+from equipoise._machine import available_memory
 from equipoise.abstraction.bet_menu import BetMenu, load_menu_table
+from equipoise.cards.ranges import hole_text
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.engine import Engine
-from equipoise.solve.lines import action_names, find_line
+from equipoise.solve.lines import action_names, find_action, find_line
 from equipoise.solve.program import Stakes
 from equipoise.solve.spot import Lock, Spot, load_spot
 from equipoise.solve.storage import as_stored
@@ -28,6 +30,7 @@ from equipoise.tree.report import DEFAULT_MENU
 
 MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
 EVERY_BOARD = -1
+MOST_ROUNDING = 1e-9  # of frequencies that add up to 1
 Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built-in menu's name, or a TOML file
 
 
@@ -47,6 +50,7 @@ class Problem:
         problem = cls(spot.tree(MOST_NODES), spot.boards(), spot.stakes, spot)
         if not problem.cards.meetings(0):
             raise InputError("the two ranges never meet: each hand blocks the other", remedy="add other hands")
+        problem.lock_strategies()
         return problem
 
     @classmethod
@@ -104,6 +108,15 @@ class Problem:
             raise InputError("two locks at one line", remedy="give one lock a line")
         return tuple(found)
 
+    def lock_strategies(self) -> list[F64]:
+        """[action, hole] the frequencies of each lock."""
+        found = []
+        for lock, (node, _) in zip(self.spot.locks if self.spot else (), self.locked, strict=True):
+            assert self.spot is not None
+            hands = self.spot.ranges[self.tree.player[node]].without((*self.spot.board, *lock.board)).weights > 0
+            found.append(locked_frequencies(lock, self.tree, node, hands))
+        return found
+
     def _board_of(self, lock: Lock) -> int:
         if not lock.board:
             return EVERY_BOARD
@@ -118,9 +131,7 @@ class Problem:
     def lock_tables(self, engine: Engine, table: Any) -> None:
         """Write the locked strategies into a table (regrets and average alike): what stands there is played."""
         program, boards = engine.program, engine.cards.arrays
-        for lock, (node, only) in zip(self.spot.locks if self.spot else (), self.locked, strict=True):
-            names = action_names(self.tree, node)
-            often = _frequencies(lock, names)
+        for often, (node, only) in zip(self.lock_strategies(), self.locked, strict=True):
             place = int(program.place_of[node])
             player, row = int(self.tree.player[node]), int(program.arrays.table_row[place])
             for board in np.flatnonzero(boards.street == self.tree.street[node]):
@@ -172,31 +183,35 @@ def check_tables_fit(tree: PublicTree) -> None:
         )
 
 
-def _frequencies(lock: Lock, names: list[str]) -> F64:
-    """[action, hole] of a lock; hands that it gives nothing take its actions never listed, or all alike."""
-    often = np.zeros((len(names), len(lock.strategy[0][1])))
-    for action, by_hole in lock.strategy:
-        matching = [
-            i for i, name in enumerate(names) if name == action or (action == "all-in" and name.startswith(action))
-        ]
-        if not matching:
-            raise InputError(f"no action {action!r} at the lock {lock.line!r}", remedy=f"there are {', '.join(names)}")
-        often[matching[0]] = by_hole
-    left = 1 - often.sum(axis=0)
-    if left.min() < -1e-9:
-        raise InputError(f"the lock {lock.line!r} gives a hand more than 1", remedy="frequencies of a hand add up to 1")
-    free = [i for i, name in enumerate(names) if name not in dict(lock.strategy)]
-    for i in free:
-        often[i] = np.maximum(left, 0) / len(free)
-    return often
+def locked_frequencies(lock: Lock, tree: PublicTree, node: int, hands: Any) -> F64:
+    """[action, hole] how often a lock takes each action of a node.
+
+    What a hand's listed actions leave of 1 goes to the actions that are not listed, in equal parts. Where all are
+    listed, the frequencies of every hand must add up to 1. IN: bool[hole] the hands that the player can have there.
+    """
+    names = action_names(tree, node)
+    often, listed = np.zeros((len(names), len(hands))), dict[int, str]()
+    for text, by_hole in lock.strategy:
+        action = find_action(tree, node, text)
+        if action is None:
+            raise _bad_lock(lock, f"no action {shown(text)}", f"there are {', '.join(names)}")
+        if action in listed:
+            raise _bad_lock(lock, f"{shown(listed[action])} and {shown(text)} are one action", "write it once")
+        listed[action] = text
+        often[action] = by_hole
+    others = [action for action in range(len(names)) if action not in listed]
+    total = often.sum(axis=0)
+    wrong = np.abs(total - 1) if not others else total - 1
+    if (wrong[hands] > MOST_ROUNDING).any():
+        hole = int(np.flatnonzero(hands & (wrong > MOST_ROUNDING))[0])
+        remedy = "frequencies of a hand add up to 1" + ("" if others else ", where all actions are listed")
+        more = "more" if total[hole] > 1 else "less"
+        raise _bad_lock(lock, f"{hole_text(hole)} gets {total[hole]:.6g}, {more} than 1", remedy)
+    for action in others:
+        often[action] = np.maximum(1 - total, 0) / len(others)
+    return np.asarray(often / np.maximum(often.sum(axis=0), 1))
 
 
-def available_memory() -> int:
-    """Bytes that a solve may use: what the system says is free."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 2**63 - 1
+def _bad_lock(lock: Lock, what: str, remedy: str) -> InputError:
+    after = f" after {shown(lock.line, 80)}" if lock.line else ""
+    return InputError(f"the lock{after}: {what}", remedy=remedy)

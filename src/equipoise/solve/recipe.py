@@ -24,9 +24,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from equipoise._errors import InputError, shown
+from equipoise._errors import MOST_COUNT, InputError, shown
+from equipoise._machine import MOST_THREADS
 from equipoise.abstraction.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.card_recipe import CardRecipe, read_cards, read_toml
+from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import GameRules
 from equipoise.solve.draws import Draws
@@ -38,6 +39,7 @@ from equipoise.tree.report import DEFAULT_MENU
 RECIPE_FILE = "recipe.toml"  # of a run folder
 SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
 METHODS = ("external", "pcs", "cfr-br")
+MOST_MINUTES = 1e9
 ELSEWHERE = {
     "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
@@ -54,13 +56,13 @@ class SolverRecipe(_Checked):
     method: str = "external"
     schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
     seed: int = Field(default=1, ge=0)
-    threads: int = Field(default=0, ge=0, le=4096)  # 0: all cores; one thread is reproducible to the bit
+    threads: int = Field(default=0, ge=0, le=MOST_THREADS)  # 0: all cores; one thread is reproducible to the bit
     boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
     cycle: bool | None = None  # the same: every board once before any comes again
-    grow: int | None = Field(default=None, ge=0)  # cfr-br with a trunk: few boards first, a part more with every pass
-    period: int | None = Field(default=None, ge=1)  # external: iterations between two discounts
+    grow: int | None = Field(default=None, ge=0, le=MOST_COUNT)  # cfr-br with a trunk: few boards first, then more
+    period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
-    stage: int | None = Field(default=None, ge=1)  # cfr-br: iterations after which it begins anew with the average
+    stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: it restarts from the average so often
     trunk: int | None = Field(default=None, ge=1)  # cfr-br: rounds above the sampled subgames; none: nothing is sampled
     keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
     currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
@@ -126,15 +128,15 @@ class SolverRecipe(_Checked):
 class StopRecipe(_Checked):
     """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
 
-    minutes: float | None = Field(default=None, gt=0)
-    iterations: int | None = Field(default=None, ge=1)
+    minutes: float | None = Field(default=None, gt=0, le=MOST_MINUTES)
+    iterations: int | None = Field(default=None, ge=1, le=MOST_COUNT)
     exploitability: float | None = Field(default=None, gt=0)
 
 
 class CheckpointRecipe(_Checked):
     """Minutes between two checkpoints, and how many are kept."""
 
-    minutes: float = Field(default=5.0, gt=0)
+    minutes: float = Field(default=5.0, gt=0, le=MOST_MINUTES)
     keep: int = Field(default=2, ge=1, le=1000)
 
 
@@ -145,8 +147,8 @@ class MeasureRecipe(_Checked):
     """
 
     method: Literal["none", "exact", "lbr"] = "none"
-    every: float = Field(default=1.0, gt=0)
-    hands: int | None = Field(default=None, ge=100)
+    every: float = Field(default=1.0, gt=0, le=MOST_MINUTES)
+    hands: int | None = Field(default=None, ge=100, le=MOST_COUNT)
 
     @model_validator(mode="after")
     def _whole(self) -> MeasureRecipe:
@@ -204,7 +206,7 @@ def _folders() -> list[Path]:
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """A built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
     path = _find(str(name_or_path))
-    table = apply_overrides(read_toml(path), overrides)
+    table = apply_overrides(load_recipe_table(path), overrides)
     return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
 
 
@@ -231,7 +233,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
     for key in table:
         if key not in ("game", *SECTIONS):
             known = ", ".join(("game", *SECTIONS))
-            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
+            raise InputError(f"unknown key {shown(key)}", where=where, remedy=f"known: {known}")
     rules = _game(table.get("game"), path, where)
     written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
     menu = None
@@ -266,7 +268,7 @@ def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
 
 def _game(value: Any, path: Path | None, where: str) -> GameRules:
     if not isinstance(value, str):
-        what = "no game" if value is None else f"game is {shown(str(value))}"
+        what = "no game" if value is None else f"game is {shown(value)}"
         raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
     beside = path.parent / value if path else Path(value)
     if value in preset_names() or len(value) > 4096 or "\0" in value:
@@ -287,7 +289,7 @@ def _one_line(error: ValidationError, where: str) -> InputError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ")
-    given = f" (got {shown(str(first['input']))})" if isinstance(first["input"], (str, int, float)) else ""
+    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
     remedy = "see docs/training.md"
     if first["type"] == "extra_forbidden":
         said, given = "unknown key", ""

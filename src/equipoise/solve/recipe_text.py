@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise._errors import InputError, shown
+from equipoise._text import read_toml
 
 _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.+/-]*")  # a text that needs no quotes
@@ -34,14 +34,13 @@ def apply_overrides(table: Mapping[str, Any], overrides: Sequence[str]) -> dict[
 
 
 def _value(value: str, text: str) -> Any:
-    try:
-        document = tomllib.loads(f"value = {value}")
-        if set(document) == {"value"}:
-            return document["value"]
-    except tomllib.TOMLDecodeError:
-        if _WORD.fullmatch(value):
-            return value
-    raise InputError(f"override {shown(text)}: not a TOML value", remedy="write e.g. --set stop.minutes=10")
+    if _WORD.fullmatch(value) and value not in ("true", "false", "inf", "nan"):
+        return value
+    where, remedy = f"override {shown(text)}", "write e.g. --set stop.minutes=10"
+    document = read_toml(f"value = {value}", where, remedy)
+    if set(document) != {"value"}:
+        raise InputError("not a TOML value", where=where, remedy=remedy)
+    return document["value"]
 
 
 def _copy(value: Any) -> Any:

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
+from equipoise._machine import thread_count
 from equipoise._signals import stopping
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.build import Tell
 from equipoise.solve.cost import Cost, cost_of
 from equipoise.solve.currents import Currents
-from equipoise.solve.engine import all_cores
 from equipoise.solve.looks import Look, Measured, regret_of
 from equipoise.solve.methods import make_solver
-from equipoise.solve.recipe import Recipe, StopRecipe, load_recipe
+from equipoise.solve.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe
 from equipoise.solve.run_folder import Checkpoint, RunFolder, Say
 from equipoise.solve.solver import Solver, StrategyName, table_of
 from equipoise.strategy.file import KINDS, Plan, save_strategy
@@ -97,7 +97,7 @@ def train(
     else:
         folder.check_new()
     plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
-    cost = cost_of(recipe, plan.tree, threads or recipe.solver.threads or all_cores())
+    cost = cost_of(recipe, plan.tree, thread_count(threads or recipe.solver.threads))
     cost.check(folder.path)
     with folder.locked():
         if resume:
@@ -113,7 +113,7 @@ def train(
         tell(_cost_text(recipe, cost, stop))
         checkpoint = folder.newest(recipe, tell) if resume else None
         buckets = plan.buckets(on_stage)
-        used = threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0) or all_cores()
+        used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
         solver = make(recipe, plan.tree, buckets, used)
         training = _Training(recipe, stop, folder, plan, buckets, solver, used, tell, on_look, measure)
         training.begin(checkpoint)
@@ -128,8 +128,10 @@ def train(
 def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> StopRecipe:
     stop = recipe.stop
     if minutes is not None or iterations is not None:
-        if any(given is not None and not given > 0 for given in (minutes, iterations)):
-            raise InputError("a run of no minutes or iterations", remedy="give a positive number")
+        if minutes is not None and not 0 < minutes <= MOST_MINUTES:
+            raise InputError(f"a run of {minutes:g} minutes", remedy=f"use up to {MOST_MINUTES:g}")
+        if iterations is not None:
+            check_count(iterations, "iterations")
         stop = StopRecipe(minutes=minutes, iterations=iterations, exploitability=recipe.stop.exploitability)
     if stop == StopRecipe():
         raise InputError(

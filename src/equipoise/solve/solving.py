@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from equipoise._errors import InputError
+from equipoise._errors import InputError, check_count
+from equipoise._machine import available_memory, thread_count
 from equipoise._signals import stopping
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solve.engine import all_cores
-from equipoise.solve.problem import Menu, Problem, available_memory, read_problem
+from equipoise.solve.problem import Menu, Problem, read_problem
 from equipoise.solve.solution import Solution
 from equipoise.solve.spot import Spot
 from equipoise.solve.storage import table_type
@@ -44,10 +44,11 @@ def solve(
     `storage` is what tables hold: float32, or int16 for half the memory (see solve/storage.py).
     """
     stored = table_type(storage)
+    check_count(iterations, "iterations")
     problem = _problem(what, menu)
     if target is None:
         target = problem.spot.target if problem.spot else 0.1
-    threads = threads or all_cores()
+    threads = thread_count(threads)
     tables = 3 if variant == "predictive" else 2
     needed, free = problem.memory_bytes(threads, tables, stored), available_memory()
     if needed > free:

@@ -7,7 +7,6 @@ line of betting, on one board or on all.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64
+from equipoise._text import read_text, read_toml
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.cards.deck import FULL_DECK
 from equipoise.cards.ranges import Range
@@ -97,10 +97,7 @@ class Spot:
 
 def read_spot(text: str, where: str = "spot") -> Spot:
     """The spot that a TOML text describes."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", where=where, remedy="see docs/spots.md") from None
+    table = read_toml(text, where, remedy="see docs/spots.md")
     try:
         return _from_table(table, text, where)
     except InputError as error:
@@ -110,10 +107,9 @@ def read_spot(text: str, where: str = "spot") -> Spot:
 def load_spot(path: str | Path) -> Spot:
     """The spot of a TOML file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise InputError(f"no spot {shown(str(path))} ({reason})", remedy="give a TOML file") from None
+        text = read_text(path)
+    except OSError as error:
+        raise InputError(f"no spot {shown(path)} ({error.strerror})", remedy="give a TOML file") from None
     return replace(read_spot(text, str(path)), name=Path(path).stem)
 
 
@@ -146,7 +142,7 @@ def _from_table(table: Mapping[str, Any], text: str, where: str) -> Spot:
 def _typed(table: Mapping[str, Any], key: str, kind: type, what: str, default: Any = None) -> Any:
     value = table.get(key, default)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{key} is {shown(str(value))}", remedy=f"give {what}")
+        raise InputError(f"{key} is {shown(value)}", remedy=f"give {what}")
     return value
 
 
@@ -157,7 +153,7 @@ def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _number(table: Mapping[str, Any], key: str, default: float, least: float, most: float) -> float:
     value = table.get(key, default)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"{key} is {shown(str(value))}", remedy=f"give a number from {least:g} to {most:g}")
+        raise InputError(f"{key} is {shown(value)}", remedy=f"give a number from {least:g} to {most:g}")
     return float(value)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from equipoise._arrays import Int
 from equipoise._errors import InputError
 from equipoise._jit import F64, I8, I32, I64, U8, inlined, kernel
+from equipoise._machine import available_memory
 from equipoise.abstraction.bet_menu import ALL_IN, LEVELS, MIN, BetMenu
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import CALL, FOLD, BettingState
@@ -24,6 +25,7 @@ from equipoise.games.state import CALL, FOLD, BettingState
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
 MOST_NODES = 2**31 - 1
 MOST_ACTIONS = 2 + 64
+BYTES_A_NODE = 64  # of a tree while it grows, and later of the tree, its offsets, and a solver's records of it
 
 # columns of a betting state in kernels: while the tree grows, while a hand is played
 KIND, PLAYER, SPENT, RAISES, WAITING, MIN_RAISE = 0, 1, 2, 4, 5, 6  # spent: one column a player
@@ -149,14 +151,62 @@ class Root:
 def build_tree(
     rules: GameRules, menu: BetMenu | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
 ) -> PublicTree:
-    """The betting tree of a game; a no-limit game needs a menu."""
+    """The betting tree of a game; a no-limit game needs a menu. One that is too large, for `most_nodes` or for the
+    memory that is free, is refused before a node of it is made.
+    """
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
     plan = betting_plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
-    growth = _Growth(rules, root)
+    growth = _Growth(rules, root, _check_size(rules, plan, root, most_nodes))
     while growth.level_size:
-        growth.grow(plan, most_nodes)
+        growth.grow(plan)
     return growth.tree(rules, None if rules.limit else menu)
+
+
+def _check_size(rules: GameRules, plan: BettingPlan, root: Root | None, most_nodes: int) -> int:
+    """The number of nodes of a tree that can be built."""
+    free = available_memory()
+    fitting = free // BYTES_A_NODE
+    nodes = count_nodes(rules, plan, root, min(most_nodes, fitting))
+    if nodes > most_nodes:
+        raise InputError(f"a betting tree of over {most_nodes:,} nodes", remedy="use fewer sizes or a cap")
+    if nodes > fitting:
+        raise InputError(
+            f"a betting tree of over {fitting:,} nodes does not fit into the {free / 1e9:.1f} GB that are free",
+            remedy="use fewer sizes or a cap",
+        )
+    return nodes
+
+
+def count_nodes(rules: GameRules, plan: BettingPlan, root: Root | None = None, enough: int = MOST_NODES) -> int:
+    """How many nodes a tree has, without making them; a count above `enough` is not finished.
+
+    States from which the betting goes on in the same way are counted together: a level of a tree of billions of nodes
+    has some 100,000 of them. Counts are floats, exact up to 2^53.
+    """
+    street, level = _first_level(rules, root)
+    times, nodes = np.ones(1), 1.0
+    while len(level) and nodes <= enough:
+        entered: list[tuple[I32, F64]] = []  # the states that end the street, and how often
+        depth = 0
+        while len(level):
+            merge_alike(level, street, plan, np.empty(MOST_ACTIONS, np.int32))
+            level, times, depth = *_merged(level, times, depth), depth + 1
+            counts = np.zeros(len(level), np.int64)
+            count_children(level, street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
+            nodes += float(counts @ times)
+            if nodes > enough:
+                break
+            below, _, parent = _children(level, street, 0, plan, int(counts.sum()))
+            times = times[parent]
+            ended, more = below[:, KIND] == DEAL, below[:, KIND] == DECISION
+            entered.append((below[ended], times[ended]))
+            level, times = below[more], times[more]
+        street += 1
+        level = _opened(np.concatenate([states for states, _ in entered]), street, plan) if entered else level[:0]
+        times = np.concatenate([times for _, times in entered]) if entered else times[:0]
+        nodes += float(times.sum())
+    return int(min(nodes, 2**62))
 
 
 def prune(tree: PublicTree, gone: Any) -> PublicTree:
@@ -206,81 +256,108 @@ def betting_plan(rules: GameRules, menu: BetMenu | None = None, root: Root | Non
     )
 
 
-class _Growth:
-    """A tree being grown level by level: finished levels, and the level whose children come next."""
+def _first_level(rules: GameRules, root: Root | None) -> tuple[int, I32]:
+    """The street and the betting state, one row, that a tree starts with."""
+    street = root.street if root else 0
+    spent = (root.chips, root.chips) if root else rules.blinds
+    least = root.chips + rules.big_blind if root else 2 * rules.big_blind
+    return street, np.array([[DECISION, rules.first[street], *spent, 0, 2, least]], np.int32)
 
-    def __init__(self, rules: GameRules, root: Root | None) -> None:
-        self.street = root.street if root else 0
-        spent = (root.chips, root.chips) if root else rules.blinds
-        least = root.chips + rules.big_blind if root else 2 * rules.big_blind
-        self.level = np.array([[DECISION, rules.first[self.street], *spent, 0, 2, least]], np.int32)
+
+def _opened(ended: I32, street: int, plan: BettingPlan) -> I32:
+    """The states that open a street, from those that ended the one before."""
+    states = ended.copy()
+    states[:, KIND] = DECISION
+    states[:, PLAYER] = plan.first[min(street, plan.last_street)]
+    states[:, RAISES] = 0
+    states[:, WAITING] = 2
+    states[:, MIN_RAISE] = states[:, SPENT : SPENT + 2].max(axis=1) + plan.big_blind
+    return states
+
+
+def _children(level: I32, street: int, first_node: int, plan: BettingPlan, count: int) -> tuple[I32, I32, I32]:
+    """The states below those of a level, the actions that lead there, and the numbers of their parents."""
+    below, action, parent = np.empty((count, COLUMNS), np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    write_children(level, street, first_node, plan, np.empty(MOST_ACTIONS, np.int32), below, action, parent)
+    return below, action, parent
+
+
+def _merged(level: I32, times: F64, depth: int) -> tuple[I32, F64]:
+    """Each state of a level once, and how often it comes.
+
+    A state's key has 29 bits for the most that is in and 29 for the smallest raise (see `rules.MOST_CHIPS`). At one
+    depth of a street all states have the same number of raises, or one less after a check.
+    """
+    most = level[:, SPENT : SPENT + 2].max(axis=1).astype(np.int64)
+    facing = level[:, SPENT] != level[:, SPENT + 1]
+    key = (most << 29) | level[:, MIN_RAISE]
+    for bit in (facing, level[:, PLAYER], level[:, WAITING] - 1, depth - level[:, RAISES]):
+        key = (key << 1) | bit
+    _, first, same = np.unique(key, return_index=True, return_inverse=True)
+    return level[first], np.asarray(np.bincount(same.ravel(), times), np.float64)
+
+
+class _Growth:
+    """A tree of a known size being grown level by level: what is finished, and the level whose children come next."""
+
+    def __init__(self, rules: GameRules, root: Root | None, nodes: int) -> None:
+        self.street, self.level = _first_level(rules, root)
         self.level_action = np.zeros(1, np.int32)
         self.level_parent = np.full(1, -1, np.int32)
         self.nodes = 0
         self.street_first = [0] * (self.street + 1)
-        self.parts: list[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]] = []
+        types = {"kind": np.uint8, "player": np.int8, "street": np.uint8, "num_children": np.uint8}
+        by_node = ("kind", "player", "street", "parent", "first_child", "num_children", "action")
+        self.arrays: dict[str, Any] = {name: np.empty(nodes, types.get(name, np.int32)) for name in by_node}
+        self.arrays["chips"] = np.empty((nodes, PLAYERS), np.int32)
         self.deals: list[tuple[I32, I32]] = []  # of this street: node numbers and their states
 
     @property
     def level_size(self) -> int:
         return len(self.level)
 
-    def grow(self, plan: BettingPlan, most_nodes: int) -> None:
+    def grow(self, plan: BettingPlan) -> None:
         """Finish the current level and make the next one, of this street or, when it is complete, of the next."""
         level, size = self.level, len(self.level)
         counts = np.zeros(size, np.int64)
         count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
         ends = np.cumsum(counts)
         below = self.nodes + size
-        if below + int(ends[-1]) > most_nodes:
-            raise InputError(f"a betting tree of over {most_nodes:,} nodes", remedy="use fewer sizes or a cap")
-        self.parts.append(
-            {
-                "kind": level[:, KIND].astype(np.uint8),
-                "player": level[:, PLAYER].astype(np.int8),
-                "street": np.full(size, self.street, np.uint8),
-                "parent": self.level_parent,
-                "first_child": np.where(counts > 0, below + ends - counts, -1).astype(np.int32),
-                "num_children": counts.astype(np.uint8),
-                "action": self.level_action,
-                "chips": level[:, SPENT : SPENT + 2].astype(np.int32),
-            }
-        )
+        finished = {
+            "kind": level[:, KIND],
+            "player": level[:, PLAYER],
+            "street": self.street,
+            "parent": self.level_parent,
+            "first_child": np.where(counts > 0, below + ends - counts, -1),
+            "num_children": counts,
+            "action": self.level_action,
+            "chips": level[:, SPENT : SPENT + PLAYERS],
+        }
+        for name, values in finished.items():
+            self.arrays[name][self.nodes : below] = values
         deals = np.flatnonzero(level[:, KIND] == DEAL)
         self.deals.append(((self.nodes + deals).astype(np.int32), level[deals]))
-        self.level = np.empty((int(ends[-1]), COLUMNS), np.int32)
-        self.level_action = np.empty(int(ends[-1]), np.int32)
-        self.level_parent = np.empty(int(ends[-1]), np.int32)
-        write_children(
-            level, self.street, self.nodes, plan, np.empty(MOST_ACTIONS, np.int32),
-            self.level, self.level_action, self.level_parent,
-        )  # fmt: skip
-        self.nodes += size
+        self.level, self.level_action, self.level_parent = _children(
+            level, self.street, self.nodes, plan, int(ends[-1])
+        )
+        self.nodes = below
         if not len(self.level):
             self._open_next_street(plan)
 
     def _open_next_street(self, plan: BettingPlan) -> None:
-        nodes = np.concatenate([nodes for nodes, _ in self.deals])
-        states = np.concatenate([states for _, states in self.deals])
-        self.deals = []
         self.street += 1
         self.street_first.append(self.nodes)
-        states[:, KIND] = DECISION
-        states[:, PLAYER] = plan.first[min(self.street, plan.last_street)]
-        states[:, RAISES] = 0
-        states[:, WAITING] = 2
-        states[:, MIN_RAISE] = states[:, SPENT : SPENT + 2].max(axis=1) + plan.big_blind
-        self.level, self.level_parent = states, nodes
-        self.level_action = np.full(len(states), CALL, np.int32)
+        self.level = _opened(np.concatenate([states for _, states in self.deals]), self.street, plan)
+        self.level_parent = np.concatenate([nodes for nodes, _ in self.deals])
+        self.level_action = np.full(len(self.level), CALL, np.int32)
+        opened = np.arange(self.nodes, self.nodes + len(self.level))
+        self.arrays["first_child"][self.level_parent] = opened
+        self.arrays["num_children"][self.level_parent] = 1
+        self.deals = []
 
     def tree(self, rules: GameRules, menu: BetMenu | None) -> PublicTree:
-        arrays = {key: np.concatenate([part[key] for part in self.parts]) for key in self.parts[0]}
-        deals = np.flatnonzero(arrays["kind"] == DEAL)
-        opened = np.flatnonzero((arrays["parent"] >= 0) & (arrays["kind"][arrays["parent"]] == DEAL))
-        arrays["first_child"][deals] = opened
-        arrays["num_children"][deals] = 1
         first = self.street_first + [self.nodes] * (rules.rounds + 1 - len(self.street_first))
-        return PublicTree(rules, menu, street_first=np.array(first, np.int64), **arrays)
+        return PublicTree(rules, menu, street_first=np.array(first, np.int64), **self.arrays)
 
 
 @inlined
@@ -331,6 +408,25 @@ def _insert(total: int, start: int, count: int, actions: I32) -> int:
         actions[i] = actions[i - 1]
     actions[place] = total
     return count + 1
+
+
+@kernel
+def merge_alike(level: I32, street: int, plan: BettingPlan, actions: I32) -> None:
+    """Give decisions from which the betting goes on in the same way the same state.
+
+    What the player to act has put in does not matter once there is something to call. Nor does the minimum raise,
+    but for which raises it allows, where a call ends the street: after a raise, the next minimum comes from that raise.
+    IN OUT: int32[node, column], decisions only; scratch: int32[action].
+    """
+    for i in range(level.shape[0]):
+        node = level[i]
+        player = node[PLAYER]
+        node[MIN_RAISE] = min(node[MIN_RAISE], plan.stack)
+        if node[SPENT + player] < node[SPENT + 1 - player]:
+            if node[WAITING] == 1:
+                count = _list_actions(node, street, plan, actions)
+                node[MIN_RAISE] = actions[2] if count > 2 else 0
+            node[SPENT + player] = 0
 
 
 @kernel
