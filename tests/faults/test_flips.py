@@ -1,0 +1,39 @@
+"""Flipped bits, cut, grown and zeroed files of every kind that the project writes: none is accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dose import Tally, doses, seeded
+from flips import Artefact, Kernels, flip_many, make_artefacts
+
+KINDS = (
+    "checkpoint", "metrics", "strategy.float32", "strategy.u8", "solution", "pair", "flops", "map", "cached map",
+    "cached array 0", "cached array 1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def artefacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Artefact]:
+    return make_artefacts(tmp_path_factory.mktemp("artefacts"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@doses(quick=7, long=100)
+def test_a_damaged_file_is_never_accepted(
+    kind: str, tries: int, artefacts: dict[str, Artefact], tmp_path: Path
+) -> None:
+    if kind not in artefacts:
+        pytest.skip(f"there is no {kind}")
+    tally = Tally(f"flips {kind}")
+    flip_many(artefacts[kind], tries, seeded("flips", kind), tmp_path, tally)
+    tally.check()
+
+
+@doses(quick=4, long=150)
+def test_a_damaged_kernel_is_compiled_again(tries: int, tmp_path: Path) -> None:
+    tally = Tally("flips kernels")
+    Kernels(tmp_path).flip_many(tries, seeded("flips", "kernels"), tally)
+    tally.check()
