@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,11 @@ import numpy as np
 
 import equipoise
 from dose import Tally
-from outcome import Ended, isolated, run
+from outcome import REFUSED, Ended, isolated, run
 
 GUARD = 60.0
 PAGE = 4096
-SAME, REBUILT = "same", "rebuilt"
+REBUILT = "rebuilt"
 
 DECK = """GAMEDEF
 limit
@@ -90,7 +91,8 @@ def draw_damage(data: bytes, rng: Random) -> Damage:
 class Artefact:
     """A kind of file: the folder with it, its name there, and what opens it (a folder in, plain values out).
 
-    `rebuilds`: the result must come even from a damaged file. `replaced`: and the damaged bytes must be gone then.
+    `rebuilds`: a result may come from a damaged file, if it is that of the whole one; `replaced`: and if the damaged
+    bytes are gone then. `must`: it must come.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Artefact:
     open: Callable[[Path], Any]
     rebuilds: bool = False
     replaced: bool = False
+    must: bool = False
 
 
 def make_artefacts(folder: Path) -> dict[str, Artefact]:
@@ -121,15 +124,15 @@ def make_artefacts(folder: Path) -> dict[str, Artefact]:
 
     (folder / "small.game").write_text(DECK)
     found = [
-        Artefact("checkpoint", run_folder, f"checkpoints/{newest.name}", resume, rebuilds=True),
-        Artefact("metrics", run_folder, "metrics.jsonl", resume, rebuilds=True),
+        Artefact("checkpoint", run_folder, f"checkpoints/{newest.name}", resume, rebuilds=True, must=True),
+        Artefact("metrics", run_folder, "metrics.jsonl", resume, rebuilds=True, must=True),
         Artefact("strategy.float32", run_folder, "strategy.float32", strategy("strategy.float32")),
         Artefact("strategy.u8", run_folder, "strategy.u8", strategy("strategy.u8")),
         _solution(folder / "solution"),
         _pair(folder / "cup"),
         _flops(folder / "flops", folder / "small.game"),
-        _map_file(folder / "map", folder / "small.game"),
-        *_cache_files(folder / "cache", folder / "small.game"),
+        _map_file(folder / "map"),
+        *_cache_files(folder / "cache"),
     ]
     return {artefact.name: artefact for artefact in found}
 
@@ -177,51 +180,58 @@ def _flops(folder: Path, game: Path) -> Artefact:
         return found
 
     opened(folder)
-    return Artefact("flops", folder, "uniform.flops", opened)
+    return Artefact("flops", folder, "uniform.flops", opened, rebuilds=True, replaced=True)
 
 
-def _recipe(game: Path) -> dict[str, Any]:
-    return {"game": str(game), "cards": {"flop": {"method": "emd", "buckets": 4, "bins": 5}}}
+# Large enough for its features to be kept in the cache, and quick to cluster.
+CACHED = """game = "holdem.two-four"
+[cards]
+preflop = { method = "percentile", buckets = 3 }
+flop = { method = "emd", buckets = 4, bins = 5, sample = 500, iterations = 2 }
+"""
+BOARDS = [(0, 1, 2), (5, 20, 51), (9, 13, 40)]
 
 
 def _bucket_bytes(found: Any) -> list[bytes]:
-    boards = [(first, second) for first in range(12) for second in range(first)]
-    return [np.asarray(found.buckets_of_board(1, board)).tobytes() for board in boards]
+    return [np.asarray(found.buckets_of_board(1, board)).tobytes() for board in BOARDS]
 
 
-def _map_file(folder: Path, game: Path) -> Artefact:
+def _map_file(folder: Path) -> Artefact:
     """A map that a user saved."""
     folder.mkdir()
-    rules = equipoise.load_game(str(game))
-    equipoise.build_abstraction(_recipe(game)).save(folder / "mine.buckets")
+    rules = equipoise.load_game("leduc")
+    recipe = {"game": "leduc", "cards": {"flop": {"method": "percentile", "buckets": 2}}}
+    equipoise.build_abstraction(recipe).save(folder / "mine.buckets")
 
     def opened(at: Path) -> Any:
-        return _bucket_bytes(equipoise.BucketMap.load(at / "mine.buckets", rules))
+        found = equipoise.BucketMap.load(at / "mine.buckets", rules)
+        return [np.asarray(found.buckets_of_board(1, (card,))).tobytes() for card in range(6)]
 
     return Artefact("map", folder, "mine.buckets", opened)
 
 
-def _cache_files(folder: Path, game: Path) -> Iterator[Artefact]:
+def _cache_files(folder: Path) -> Iterator[Artefact]:
     """A map, and features of hands, as the cache keeps them."""
     folder.mkdir(mode=0o700)
 
     def opened(at: Path) -> Any:
         with _cache(at):
-            return _bucket_bytes(equipoise.build_abstraction(_recipe(game)))
+            return _bucket_bytes(equipoise.build_abstraction(tomllib.loads(CACHED)))
 
-    opened(folder)
-    maps = [path for path in sorted(folder.rglob("*.buckets"))]
-    assert maps, "no map in the cache"
-    yield Artefact("cached map", folder, str(maps[0].relative_to(folder)), opened, rebuilds=True, replaced=True)
-    arrays = [path for path in sorted(folder.rglob("*.npy")) if "kernels" not in path.parts]
+    # In a child: what this process holds in memory already would not be read again.
+    for _, _, fault in isolated([folder], lambda at: (str(len(opened(at))), ""), guard=10 * GUARD):
+        assert not fault, fault
+    outside = [path for path in sorted(folder.rglob("*")) if path.is_file() and "kernels" not in str(path)]
+    (kept,) = [path for path in outside if path.suffix == ".buckets"]
+    yield Artefact("cached map", folder, str(kept.relative_to(folder)), opened, rebuilds=True, replaced=True, must=True)
 
     def without_map(at: Path) -> Any:
-        shutil.rmtree((at / maps[0].relative_to(folder)).parent)
+        (at / kept.relative_to(folder)).unlink()
         return opened(at)
 
-    for number, path in enumerate(arrays[:2]):
+    for number, path in enumerate(path for path in outside if "arrays" in path.parts):
         name = f"cached array {number}"
-        yield Artefact(name, folder, str(path.relative_to(folder)), without_map, rebuilds=True, replaced=True)
+        yield Artefact(name, folder, str(path.relative_to(folder)), without_map, rebuilds=True, replaced=True, must=True)
 
 
 @contextlib.contextmanager
@@ -240,8 +250,7 @@ def _cache(folder: Path) -> Iterator[None]:
 def flip_many(artefact: Artefact, tries: int, rng: Random, scratch: Path, tally: Tally) -> None:
     """Damage copies of a file and open each."""
     data = (artefact.folder / artefact.file).read_bytes()
-    shutil.copytree(artefact.folder, scratch / "undamaged")
-    expected = artefact.open(scratch / "undamaged")
+    expected = _expected(artefact, scratch / "undamaged")
 
     def attempt(damage: Damage) -> tuple[str, str]:
         at = scratch / "damaged"
@@ -260,9 +269,21 @@ def flip_many(artefact: Artefact, tries: int, rng: Random, scratch: Path, tally:
     drawn = [draw_damage(data, rng) for _ in range(tries)]
     drawn = [damage for damage in drawn if damage.apply(data) != data]
     for damage, outcome, fault in isolated(drawn, attempt, guard=GUARD):
-        if outcome == "refused" and artefact.rebuilds and artefact.name in ("checkpoint", "metrics"):
+        if outcome == REFUSED and artefact.must:
             fault = fault or "refused, where it must go on"
         tally.add(outcome, fault=f"{damage}: {fault}" if fault and str(damage) not in fault else fault)
+
+
+def _expected(artefact: Artefact, at: Path) -> Any:
+    """What the undamaged file gives, worked out in a child: nothing of it stays in this process's memory."""
+
+    def attempt(_: None) -> tuple[str, Any]:
+        shutil.copytree(artefact.folder, at)
+        return "opened", artefact.open(at)
+
+    ((_, outcome, found),) = isolated([None], attempt, guard=10 * GUARD)
+    assert outcome == "opened", found
+    return found
 
 
 EQUITY = ("equity", "AhKh,7c7d", "QQ,JTs", "--board", "2c 7d Jh", "--threads", "1", "--json")

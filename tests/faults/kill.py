@@ -204,8 +204,8 @@ def kill_solve(out: Path, times: int, rng: Random, tally: Tally) -> None:
 
 def kill_map(folder: Path, times: int, rng: Random, tally: Tally) -> None:
     """Kill the building of a bucket map in a cache of its own; the next one opens or rebuilds it, the same."""
-    recipe = {"game": "leduc", "cards": {"flop": {"method": "emd", "buckets": 4}}}
-    text = 'game = "leduc"\n[cards]\nflop = { method = "emd", buckets = 4 }\n'
+    recipe = {"game": "leduc", "cards": {"flop": {"method": "percentile", "buckets": 2}}}
+    text = 'game = "leduc"\n[cards]\nflop = { method = "percentile", buckets = 2 }\n'
     (folder / "map.toml").write_text(text)
     boards = [(card,) for card in range(6)]
     expected = _map_bytes(recipe, boards)

@@ -125,8 +125,8 @@ def run(*arguments: str, guard: float = 120.0, **how: Any) -> Ended:
 
 
 def isolated(
-    tries: Sequence[Try], attempt: Callable[[Try], tuple[str, str]], *, guard: float, memory: int = 4 * GIGABYTE
-) -> Iterator[tuple[Try, str, str]]:
+    tries: Sequence[Try], attempt: Callable[[Try], tuple[str, Any]], *, guard: float, memory: int = 4 * GIGABYTE
+) -> Iterator[tuple[Try, str, Any]]:
     """Each try with its outcome and its fault, as `attempt` returns them, made in a forked child.
 
     What `attempt` raises is judged here: InputError is a refusal if it is one line, anything else is a fault. `memory`
@@ -149,7 +149,7 @@ def isolated(
             raise AssertionError(f"the child ended with status {status} before its tries did")
 
 
-def _answers(stream: Any, guard: float) -> Iterator[tuple[str, str]]:
+def _answers(stream: Any, guard: float) -> Iterator[tuple[str, Any]]:
     """What a child reports, a line a try; where nothing comes in time, that is the last answer."""
     pending = b""
     while True:
@@ -167,7 +167,7 @@ def _answers(stream: Any, guard: float) -> Iterator[tuple[str, str]]:
         yield outcome, fault
 
 
-def _fork(tries: Sequence[Try], attempt: Callable[[Try], tuple[str, str]], memory: int) -> tuple[int, int]:
+def _fork(tries: Sequence[Try], attempt: Callable[[Try], tuple[str, Any]], memory: int) -> tuple[int, int]:
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -197,7 +197,7 @@ def _limit_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _judged(one: Try, attempt: Callable[[Try], tuple[str, str]]) -> tuple[str, str]:
+def _judged(one: Try, attempt: Callable[[Try], tuple[str, Any]]) -> tuple[str, Any]:
     try:
         return attempt(one)
     except InputError as error:
