@@ -8,6 +8,7 @@ every test, which pytest otherwise shows with `-rP` only.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-MOST_SHOWN = 12  # faults that a failing test lists
+MOST_SHOWN, MOST_CHARACTERS = 40, 400  # faults that a failing test lists, and of each
 
 
 def doses(quick: int, long: int) -> Any:
@@ -56,6 +57,13 @@ class Tally:
         counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(self.counts.items()))
         return f"{self.name}: {self.tries:,} tries, {counts}, {len(self.faults)} faults"
 
+    def distinct(self) -> list[str]:
+        """The first fault of each sort, with how many there are: those that differ in names and numbers only are one."""
+        sorts: dict[str, list[str]] = {}
+        for fault in self.faults:
+            sorts.setdefault(re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "#", fault)[:90], []).append(fault)
+        return [f"{len(alike)}x {alike[0]}" for alike in sorts.values()]
+
     def check(self, needed: Sequence[str] = ()) -> None:
         """Report the counts; fail if there was a fault, or if an outcome that was needed never came."""
         line = self.summary()
@@ -63,6 +71,6 @@ class Tally:
         if log := os.environ.get("EQUIPOISE_FAULT_LOG"):
             with Path(log).open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
-        shown = "\n  ".join(fault[:600] for fault in self.faults[:MOST_SHOWN])
+        shown = "\n  ".join(fault[:MOST_CHARACTERS] for fault in self.distinct()[:MOST_SHOWN])
         assert not self.faults, f"{line}\n  {shown}"
         assert all(self.counts[outcome] for outcome in needed), f"{line}: not one was {' or '.join(needed)}"
