@@ -87,6 +87,7 @@ def start(
     cwd: Path | None = None,
     prefix: Sequence[str] = ("-m", "equipoise"),
     environment: Mapping[str, str] | None = None,
+    stdout: Any = subprocess.PIPE,
 ) -> subprocess.Popen[str]:
     """Start a command of this package; `memory` limits the bytes of its address space."""
     env = dict(os.environ) | dict(environment or {})
@@ -96,7 +97,7 @@ def start(
     begin = None if memory is None else (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
     return subprocess.Popen(
         [sys.executable, *prefix, *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace",
         env=env, cwd=cwd, preexec_fn=begin,
     )  # fmt: skip
 
@@ -107,7 +108,7 @@ def finish(process: subprocess.Popen[str], guard: float, *, interrupt_after: flo
     if interrupt_after is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             out, err = process.communicate(timeout=interrupt_after)
-            return Ended(process.returncode, out, err)
+            return Ended(process.returncode, out or "", err)
         process.send_signal(signal.SIGINT)
         interrupted = True
     try:
@@ -115,8 +116,8 @@ def finish(process: subprocess.Popen[str], guard: float, *, interrupt_after: flo
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        return Ended(process.returncode, out, err, timed_out=True)
-    return Ended(process.returncode, out, err, interrupted=interrupted)
+        return Ended(process.returncode, out or "", err, timed_out=True)
+    return Ended(process.returncode, out or "", err, interrupted=interrupted)
 
 
 def run(*arguments: str, guard: float = 120.0, **how: Any) -> Ended:
