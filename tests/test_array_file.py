@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from equipoise import _array_file
-from equipoise._array_file import ALIGNED, load_arrays, save_arrays
+from equipoise._array_file import ALIGNED, load_arrays, load_header, save_arrays
 from equipoise._errors import InputError
 
 FORMAT = "things 1"
@@ -52,9 +52,10 @@ def refused(path: Path, **more: Any) -> str:
     return caught.value.what
 
 
-@pytest.mark.parametrize("check", [True, False])
-def test_what_is_written_comes_back(path: Path, check: bool) -> None:
-    header, arrays = load(path, check=check)
+@pytest.mark.parametrize("copied", [True, False])
+def test_what_is_written_comes_back(path: Path, copied: bool) -> None:
+    header, arrays = load(path, copied=copied)
+    assert load_header(path, FORMAT, remedy="") == header
     assert header == {"format": FORMAT, **HEADER}
     assert list(arrays) == list(some_arrays())
     for name, array in some_arrays().items():
@@ -88,8 +89,8 @@ def test_every_cut_is_noticed(path: Path) -> None:
     ends = [0, 1, 10, whole.index(b"\n"), whole.index(b"\n") + 1, whole.index(b"\n") + 10, ALIGNED - 1, ALIGNED]
     for end in [*ends, *range(ALIGNED + 1, len(whole), 499), len(whole) - 1]:
         path.write_bytes(whole[:end])
-        for check in (True, False):
-            said = refused(path, check=check)
+        for copied in (True, False):
+            said = refused(path, copied=copied)
             assert said == "truncated" or end < ALIGNED
     path.write_bytes(whole)
     load(path)
@@ -103,7 +104,7 @@ def test_every_flipped_bit_of_the_header_is_noticed(path: Path) -> None:
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
-        said = refused(path, check=bool(rng.integers(2)))
+        said = refused(path, copied=bool(rng.integers(2)))
         assert said.startswith(("damaged: the checksum of its header", "not a file of format", "format "))
 
 
@@ -116,8 +117,57 @@ def test_flipped_bits_of_every_array_are_noticed(path: Path, name: str) -> None:
         damaged = bytearray(whole)
         damaged[ALIGNED + about["start"] + place] ^= 4
         path.write_bytes(damaged)
-        assert refused(path) == f"damaged: the checksum of {name} is wrong"
-        load(path, check=False)
+        assert refused(path) == refused(path, copied=True) == f"damaged: the checksum of {name} is wrong"
+
+
+def test_flipped_bits_between_arrays_and_appended_bytes_are_noticed(path: Path) -> None:
+    whole = path.read_bytes()
+    about = json.loads(whole[: whole.index(b"\n")])["arrays"]["small"]
+    damaged = bytearray(whole)
+    damaged[ALIGNED + about["start"] + some_arrays()["small"].nbytes] ^= 1
+    path.write_bytes(damaged)
+    assert refused(path) == "damaged: there are bytes before wide"
+    for more in (b"\0", b"x", bytes(2 * ALIGNED)):
+        path.write_bytes(whole + more)
+        assert refused(path) == "damaged: there are bytes after its end"
+
+
+def test_a_record_without_arrays_is_checked_whole(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    save_arrays(path, FORMAT, HEADER, {})
+    assert load_header(path, FORMAT, remedy="make it again") == {"format": FORMAT, **HEADER}
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]):
+            path.write_bytes(damaged)
+            refused(path)
+    path.write_bytes(whole + b"\n")
+    refused(path)
+
+
+def test_every_block_of_a_large_array_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_array_file, "BLOCK", 3000)
+    monkeypatch.setattr(_array_file, "_READ", 700)
+    array = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8)
+    path = tmp_path / NAME
+    save_arrays(path, FORMAT, {}, {"large": array})
+    whole = path.read_bytes()
+    for copied in (True, False):
+        np.testing.assert_array_equal(load(path, copied=copied)[1]["large"], array)
+        for place in range(ALIGNED, len(whole), 1500):
+            damaged = bytearray(whole)
+            damaged[place] ^= 16
+            path.write_bytes(damaged)
+            assert refused(path, copied=copied) == "damaged: the checksum of large is wrong"
+        path.write_bytes(whole)
+
+
+def test_copies_stay_when_their_file_is_truncated(path: Path) -> None:
+    """To read a mapped array would end the process."""
+    _, arrays = load(path, copied=True)
+    path.write_bytes(b"")
+    for name, array in some_arrays().items():
+        np.testing.assert_array_equal(arrays[name], array)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +206,8 @@ def _read_only(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("where", "failing", "said"),
     [
-        ("equipoise._cache.os.fsync", _full_disk, "No space left on device"),
-        ("equipoise._cache.tempfile.mkstemp", _read_only, "Permission denied"),
+        ("equipoise._files.os.fsync", _full_disk, "No space left on device"),
+        ("equipoise._files.os.open", _read_only, "Permission denied"),
     ],
 )
 def test_a_write_that_fails_leaves_what_was_there(

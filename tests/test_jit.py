@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 import equipoise
-from equipoise import _cache
+from equipoise import _cache, _compiled
 from equipoise._jit import U8, U64, inner, kernel, popcount
 
 PACKAGE = Path(equipoise.__file__).parent
@@ -54,37 +55,102 @@ def test_popcount() -> None:
     assert [popcount(word) for word in words] == [popcount(word) for word in words.tolist()] == expected
 
 
-def test_an_edit_elsewhere_reaches_compiled_callers(tmp_path: Path) -> None:
-    package = tmp_path / "source" / "equipoise"
-    package.mkdir(parents=True)
-    for name in ("__init__.py", "_arrays.py", "_cache.py", "_errors.py", "_jit.py"):
-        shutil.copy(PACKAGE / name, package)
-    called, caller = package / "called.py", package / "caller.py"
-    caller.write_text(
-        "from equipoise._jit import kernel\n"
-        "from equipoise.called import called\n"
-        "@kernel\n"
-        "def caller(x): return called(x) + 1\n"
-    )
+CORE = (
+    "__init__", "_array_file", "_arrays", "_cache", "_compiled", "_errors", "_files", "_jit", "_machine", "_sources",
+)  # fmt: skip
 
-    def result(constant: int) -> tuple[list[str], set[Path]]:
-        called.write_text(f"from equipoise._jit import inlined\n@inlined\ndef called(x): return {constant} * x\n")
+
+@dataclass(frozen=True)
+class SmallPackage:
+    """A package of a caller and a called kernel, with a cache of its own."""
+
+    folder: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> SmallPackage:
+        package = folder / "source" / "equipoise"
+        package.mkdir(parents=True)
+        for name in CORE:
+            shutil.copy(PACKAGE / f"{name}.py", package)
+        small = cls(folder)
+        small.write("other", "VALUE = 1\n")
+        small.write(
+            "caller",
+            "from equipoise._jit import kernel\nfrom equipoise.called import called\n"
+            "@kernel\ndef caller(x): return called(x) + 1\n",
+        )
+        return small
+
+    @property
+    def compiled(self) -> Path:
+        return self.folder / "cache" / "compiled"
+
+    def write(self, module: str, text: str) -> None:
+        (self.folder / "source" / "equipoise" / f"{module}.py").write_text(text)
+
+    def write_called(self, constant: int, comment: str = "") -> None:
+        text = f"from equipoise._jit import inlined\n{comment}\n@inlined\ndef called(x): return {constant} * x\n"
+        self.write("called", text)
+
+    def run(self) -> tuple[int, bool]:
+        """What the caller makes of ten, and whether it came from the cache."""
         printed = python(
-            "-c", "from equipoise.caller import caller; print(caller(10), caller.stats.cache_hits)",
-            PYTHONPATH=str(package.parent), EQUIPOISE_CACHE=str(tmp_path / "cache"),
+            "-c", "from equipoise.caller import caller; print(caller(10), len(caller.stats.cache_hits))",
+            PYTHONPATH=str(self.folder / "source"), EQUIPOISE_CACHE=str(self.folder / "cache"),
             PYTHONDONTWRITEBYTECODE="1",  # Python tells edits of one second and size apart no more than Numba does
-        )  # fmt: skip
-        return printed.split(), set((tmp_path / "cache").iterdir())
+        ).split()  # fmt: skip
+        return int(printed[0]), printed[1] == "1"
 
-    first, folders = result(2)
-    assert first[0] == "21" and len(folders) == 1
-    again, same_folders = result(2)
-    assert again[0] == "21" and "1" in again[-1] and same_folders == folders  # loaded, not compiled
-    edited, more_folders = result(3)
-    assert edited[0] == "31" and folders < more_folders
-    for constant in range(4, 4 + _cache.KEPT_VERSIONS):
-        edited, folders = result(constant)
-        assert edited[0] == f"{10 * constant + 1}" and len(folders) <= _cache.KEPT_VERSIONS
+    def versions(self, module: str = "caller") -> set[str]:
+        return {path.name for path in self.compiled.iterdir() if path.name.startswith(f"equipoise.{module}-")}
+
+
+def test_an_edit_elsewhere_reaches_compiled_callers(tmp_path: Path) -> None:
+    small = SmallPackage.make(tmp_path)
+    small.write_called(2)
+    assert small.run() == (21, False)
+    assert small.run() == (21, True)
+    first = small.versions()
+    small.write_called(3)
+    assert small.run() == (31, False)
+    assert len(first) == 1 and first < small.versions()
+    for constant in range(4, 4 + _compiled.KEPT_VERSIONS):
+        small.write_called(constant)
+        assert small.run() == (10 * constant + 1, False)
+    assert len(small.versions()) == _compiled.KEPT_VERSIONS
+
+
+def test_edits_that_change_no_code_compile_nothing(tmp_path: Path) -> None:
+    small = SmallPackage.make(tmp_path)
+    small.write_called(2)
+    assert small.run() == (21, False)
+    small.write("other", "VALUE = 2\n")  # nobody imports it
+    small.write_called(2, '"""A docstring."""\n# A comment.\n')
+    assert small.run() == (21, True)
+
+
+def test_only_our_own_old_versions_are_cleared(tmp_path: Path) -> None:
+    """What users keep in the cache folder stays, and so does everything if the folder does not carry our tag."""
+    small = SmallPackage.make(tmp_path)
+    small.write_called(2)
+    small.run()
+    theirs = [small.compiled.parent / "code-1", small.compiled / "code-of-mine", small.compiled / "equipoise.caller"]
+    for path in theirs:
+        path.mkdir()
+        (path / "thesis.txt").write_text("years of work")
+        os.utime(path, (0, 0))
+    (small.compiled / _compiled.TAG_FILE).write_text("no tag of ours")
+    for constant in range(3, 5 + _compiled.KEPT_VERSIONS):
+        small.write_called(constant)
+        small.run()
+    assert len(small.versions() - {"equipoise.caller"}) == 3 + _compiled.KEPT_VERSIONS
+    (small.compiled / _compiled.TAG_FILE).write_text(_compiled.TAG)
+    small.write_called(1)
+    os.utime(small.compiled / sorted(small.versions())[0], (2**33, 2**33))  # a clock that went wrong
+    small.run()
+    assert small.run() == (11, True)  # its own is there, whatever the others' times
+    assert len(small.versions() - {"equipoise.caller"}) == _compiled.KEPT_VERSIONS
+    assert all((path / "thesis.txt").read_text() == "years of work" for path in theirs)
 
 
 def test_works_without_a_cache_folder(tmp_path: Path) -> None:
@@ -100,25 +166,62 @@ def test_works_on_a_full_disk(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     assert python("-c", RANK, limit=at_most_four_kilobytes_a_file, EQUIPOISE_CACHE=str(tmp_path)) == FOUR_ACES
-    assert list(tmp_path.rglob("ranks.npz")) == []
+    assert list(tmp_path.rglob("ranks.arrays")) == []
 
 
 def test_damaged_compiled_code_is_compiled_again(tmp_path: Path) -> None:
-    assert python("-c", RANK, EQUIPOISE_CACHE=str(tmp_path)) == FOUR_ACES
-    compiled = [path for path in tmp_path.rglob("*.nb?") if path.is_file()]
-    assert compiled
-    for path in compiled:
-        path.write_bytes(path.read_bytes()[:100])
-    assert python("-c", RANK, EQUIPOISE_CACHE=str(tmp_path)) == FOUR_ACES
+    """Cut, extended, or with one wrong bit anywhere: the result is the same, and the file is whole again."""
+    small = SmallPackage.make(tmp_path)
+    small.write_called(2)
+    small.run()
+    (path,) = (path for path in small.compiled.rglob("caller-*.kernel"))
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    damaged = [whole[:100], whole[:-1], whole + b"x", b""]
+    for place in (*rng.integers(len(whole), size=4), whole.index(b"ELF") + 500):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        damaged.append(bytes(flipped))
+    for content in damaged:
+        path.write_bytes(content)
+        assert small.run() == (21, False)
+        assert small.run() == (21, True)
 
 
-def test_table_cache_survives_any_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cache, "code_cache", lambda: tmp_path)
+def test_a_cache_folder_of_others_is_refused(tmp_path: Path) -> None:
+    """Compiled code is run: a folder in which somebody else can put it is not used."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    said = "import equipoise._cache as c\ntry: print(c.cache_folder('compiled'))\nexcept ValueError as e: print(e)"
+    assert python("-c", said, EQUIPOISE_CACHE=str(folder)) == f"{folder / 'compiled'}\n"
+    assert (folder / "compiled").stat().st_mode & 0o777 == 0o700
+    for bad in (folder, folder / "compiled"):
+        bad.chmod(0o777)
+        assert "can be written by others; remove it" in python("-c", said, EQUIPOISE_CACHE=str(folder))
+        bad.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+        assert "belongs to another user" in python("-c", said, EQUIPOISE_CACHE=str(folder))
+
+
+@pytest.mark.parametrize("variable", ["EQUIPOISE_CACHE", "XDG_CACHE_HOME"])
+def test_a_relative_cache_path_is_ignored(variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EQUIPOISE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(variable, "relative/cache")
+    assert _cache.cache_root() == tmp_path / ".cache" / "equipoise"
+    monkeypatch.setenv(variable, str(tmp_path / "absolute"))
+    assert tmp_path / "absolute" in (_cache.cache_root(), _cache.cache_root().parent)
+
+
+def test_table_cache_survives_any_damage(tmp_path: Path) -> None:
     wanted: dict[str, npt.NDArray[np.generic]] = {
         "a": np.arange(20, dtype=np.uint64),
         "b": np.arange(12, dtype=np.uint16).reshape(3, 4),
     }
     built = 0
+    stored = tmp_path / "small.arrays"
 
     def build() -> dict[str, npt.NDArray[np.generic]]:
         nonlocal built
@@ -126,20 +229,21 @@ def test_table_cache_survives_any_damage(tmp_path: Path, monkeypatch: pytest.Mon
         return wanted
 
     def right() -> bool:
-        arrays = _cache.cached_arrays("small", build)
+        arrays = _cache.load_or_build(stored, "key", build)
         return [*arrays] == [*wanted] and all(
             arrays[name].dtype == array.dtype and np.array_equal(arrays[name], array) for name, array in wanted.items()
         )
 
     assert right() and right() and built == 1
-    stored = tmp_path / "small.npz"
     whole = stored.read_bytes()
-    damaged = [whole[:size] for size in range(len(whole))]
-    damaged += [whole[:i] + bytes([whole[i] ^ 1 << i % 8]) + whole[i + 1 :] for i in range(len(whole))]
+    places = [*range(500), *range(500, len(whole), 97)]
+    damaged = [whole[:size] for size in places] + [whole + b"\0"]
+    damaged += [whole[:i] + bytes([whole[i] ^ 1 << i % 8]) + whole[i + 1 :] for i in places]
     for data in damaged:
         stored.write_bytes(data)
         assert right() and stored.read_bytes() == whole
     assert built == 1 + len(damaged)
+    assert _cache.load_or_build(stored, "another key", build) and built == 2 + len(damaged)
 
 
 @pytest.mark.parametrize("mode", ["NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"])

@@ -1,15 +1,13 @@
 """The one `@kernel` decorator: every compiled function of the package goes through it.
 
-Numba's own cache does not notice an edit in another file that a kernel calls, nor a changed option.
-So compiled code lives in a folder keyed on a digest of the whole package's source and of the options
-(`_cache.code_cache`). `NUMBA_BOUNDSCHECK=1` checks every index, `NUMBA_DISABLE_JIT=1` runs plain Python.
+Machine code is kept for the next process by the sources and options it was made of (`_compiled.py`).
+`NUMBA_BOUNDSCHECK=1` checks every index, `NUMBA_DISABLE_JIT=1` runs plain Python.
 
 The array types on kernel signatures (`_arrays.py`) are for the reader and for mypy.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from typing import Any, SupportsInt, TypeVar
@@ -20,7 +18,7 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 from equipoise._arrays import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
-from equipoise._cache import code_cache
+from equipoise._compiled import KernelCache
 
 __all__ = [
     "F32",
@@ -45,7 +43,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
     "_nrt": False,
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "fastmath": False,
     "no_cfunc_wrapper": True,  # nobody calls kernels from C
@@ -87,14 +84,9 @@ def _compile(function: Function, **more: Any) -> Function:
     config: Any = numba.config
     if config.DISABLE_JIT:
         return function
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(code_cache() / "kernels" / _KEY)
-    try:
-        compiled = numba.njit(**OPTIONS, **more)(function)
-    finally:
-        config.CACHE_DIR = before
-    # Numba's own hook, used on Windows only: a full disk or a damaged file then costs a compilation, not the run.
-    compiled._cache._guard_against_spurious_io_errors = lambda: contextlib.suppress(Exception)
+    compiled = numba.njit(**OPTIONS, **more)(function)
+    if function.__closure__ is None:  # what a closure holds is in no source file
+        compiled._cache = KernelCache(function, f"{_KEY} {sorted(more.items())}")
     result: Function = compiled
     return result
 

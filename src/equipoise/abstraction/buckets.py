@@ -267,10 +267,10 @@ class BucketMap:
         save_arrays(path, FORMAT, header, {name: array for name, array in arrays.items() if array is not None})
 
     @classmethod
-    def load(cls, path: str | Path, rules: GameRules, *, check: bool = True) -> BucketMap:
+    def load(cls, path: str | Path, rules: GameRules) -> BucketMap:
         """Open a file made for these rules; its tables are mapped."""
         remedy = "build the abstraction again: equipoise abstraction report RECIPE --out DIR"
-        header, arrays = load_arrays(path, FORMAT, remedy=remedy, check=check)
+        header, arrays = load_arrays(path, FORMAT, remedy=remedy)
         if header.get("cards") != card_fingerprint(rules):
             raise InputError("made for a game with other cards", where=str(path), remedy=remedy)
         try:

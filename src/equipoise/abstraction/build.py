@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from equipoise._cache import cache_root
+from equipoise._cache import cache_folder
 from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
 from equipoise.abstraction.card_recipe import KMEANS, CardRecipe
@@ -24,7 +24,7 @@ Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how fa
 
 def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
     """Where the map of a recipe is kept between runs."""
-    return cache_root() / "abstractions" / f"{fingerprint(rules, recipe_text(rules, recipe))}.buckets"
+    return cache_folder("abstractions") / f"{fingerprint(rules, recipe_text(rules, recipe))}.buckets"
 
 
 def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
@@ -32,7 +32,7 @@ def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
     public = recipe.public
     if public is None or isinstance(public.base, int):
         return recipe.text()
-    base = BucketMap.load(public.base, rules, check=False).fingerprint
+    base = BucketMap.load(public.base, rules).fingerprint
     return recipe.model_copy(update={"public": public.model_copy(update={"base": base})}).text()
 
 
@@ -75,7 +75,6 @@ def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *,
     found = _Building(rules, recipe, tell).run()
     if keep and found.bytes:
         with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
-            path.parent.mkdir(parents=True, exist_ok=True)
             found.save(path)
             return BucketMap.load(path, rules)
     return found

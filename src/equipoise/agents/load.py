@@ -25,13 +25,12 @@ from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solve.run_strategy import run_strategy
-from equipoise.strategy.file import StrategyFile, load_strategy, size_of_strategy
+from equipoise.strategy.file import StrategyFile, load_strategy
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, build_tree
 
 DEFAULT_MENU = "standard"
 OPTIONS = ("post", "translate", "menu", "strategy")
-MOST_CHECKED = 1 << 30  # bytes: larger files are opened at once, and their checksum is left to `strategy show`
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,7 @@ class What:
 
     def open(self, game: str | GameRules) -> StrategyFile:
         """The strategy file of a run or file, for the game that a command names, if it does."""
-        check = size_of_strategy(self.name) <= MOST_CHECKED
-        if self.strategy is None:
-            strategy = load_strategy(self.name, check=check)
-        else:
-            strategy = run_strategy(self.name, self.strategy, check=check)
+        strategy = load_strategy(self.name) if self.strategy is None else run_strategy(self.name, self.strategy)
         if game:
             strategy.require(self.rules(game))
         if self.menu is not None:

@@ -129,7 +129,7 @@ def _aivat(one: TableAgent, two: TableAgent) -> Benchmark:
 
 
 def _opening() -> Benchmark:
-    """A strategy of `nolimit-small` as bytes, mapped, against reading all of it."""
+    """A strategy of `nolimit-small` as bytes, read and checked, against reading its file alone."""
     recipe = load_recipe("nolimit-small")
     cards: CardRecipe = recipe.cards
     plan = Plan(recipe.rules, recipe.table.get("betting"), cards)
@@ -137,9 +137,9 @@ def _opening() -> Benchmark:
         path = Path(folder) / "strategy.u8"
         save_strategy(path, plan, np.full(plan.layout.slots, 0.5, np.float32), BYTES, {})
         start = time.perf_counter()
-        load_strategy(path, check=False)
+        load_strategy(path)
         opened = time.perf_counter() - start
         start = time.perf_counter()
-        load_strategy(path)
-        checked = time.perf_counter() - start
-    return Benchmark("opening a strategy of nolimit-small", "files/s", 1 / opened, "with its checksum", 1 / checked)
+        path.read_bytes()
+        read = time.perf_counter() - start
+    return Benchmark("opening a strategy of nolimit-small", "files/s", 1 / opened, "reading the file", 1 / read)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._cache import cached_arrays
+from equipoise._compiled import cached_arrays
 from equipoise._errors import InputError
 from equipoise._jit import U8, U16, U32, U64, inlined, kernel
 from equipoise.cards import rank_tables

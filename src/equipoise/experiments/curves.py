@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise._cache import write_whole
+from equipoise._array_file import load_header, save_arrays
 from equipoise._errors import InputError
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.build import Tell
@@ -27,9 +27,10 @@ from equipoise.measure.lbr import HANDS, LEAST_HANDS, local_best_response
 from equipoise.solve.looks import Look
 from equipoise.solve.recipe import Recipe
 from equipoise.solve.run import Run, train
+from equipoise.solve.run_folder import RunFolder
 from equipoise.strategy.file import StrategyFile, load_strategy
 
-FORMAT = "equipoise curve 1"
+FORMAT = "equipoise curve 2"
 FILE = "curve.json"
 FLOPS = 40  # that exploitability is estimated from where it cannot be had exactly
 Say = Callable[[str], None]
@@ -179,8 +180,8 @@ def _stretch(
 
     def go(minutes: float | None, iterations: int | None) -> Run:
         run = train(
-            recipe, folder, resume=True, minutes=minutes, iterations=iterations, threads=threads or None,
-            on_look=on_look, on_stage=tell,
+            recipe, folder, resume=RunFolder(folder).is_run, minutes=minutes, iterations=iterations,
+            threads=threads or None, on_look=on_look, on_stage=tell,
         )  # fmt: skip
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
@@ -201,12 +202,12 @@ class _Kept:
     def read(self, until: Until) -> list[Point]:
         """The points so far. Refused if the run was to be longer: its end would be another than that of new runs."""
         try:
-            stored = json.loads(self.path.read_text(encoding="utf-8"))
-            if stored["format"] != FORMAT or stored["made_for"] != json.loads(json.dumps(self.made_for)):
-                return []
-            points, before = [Point(**point) for point in stored["points"]], Until(*stored["until"])
-        except (OSError, ValueError, KeyError, TypeError):
+            stored = load_header(self.path, FORMAT, remedy="")
+        except InputError:
             return []
+        if stored["made_for"] != json.loads(json.dumps(self.made_for)):
+            return []
+        points, before = [Point(**point) for point in stored["points"]], Until(*stored["until"])
         for asked, was in zip(until, before, strict=True):
             if (asked is None) != (was is None) or (asked is not None and was is not None and asked < was):
                 raise InputError(
@@ -217,12 +218,8 @@ class _Kept:
         return points
 
     def write(self, points: list[Point], until: Until) -> None:
-        value = {"format": FORMAT, "made_for": self.made_for, "until": until, "points": [asdict(p) for p in points]}
-        text = json.dumps(value, indent=1) + "\n"
-        try:
-            write_whole(self.path, lambda path: path.write_text(text, encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
+        value = {"made_for": self.made_for, "until": until, "points": [asdict(p) for p in points]}
+        save_arrays(self.path, FORMAT, value, {})
 
 
 def _until_text(until: Until) -> str:

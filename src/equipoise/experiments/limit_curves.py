@@ -10,14 +10,14 @@ the same for all its points: differences between points are then much more certa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from equipoise._cache import write_whole
+from equipoise._array_file import load_header, save_arrays
 from equipoise._errors import InputError
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.agents.blueprint import blueprint
@@ -34,8 +34,9 @@ from equipoise.solve.run import train
 from equipoise.solve.run_folder import RunFolder
 from equipoise.solve.run_strategy import run_strategy
 from equipoise.solve.solver import AVERAGE, StrategyName
-from equipoise.strategy.file import load_strategy, save_stored
+from equipoise.strategy.file import load_strategy, read_about, save_stored
 
+FORMAT = "equipoise result 1"
 FEATURE = "ehs2"  # of the percentiles
 STEP = 2  # times the seconds of training, from one point to the next
 CFR = {"method": "external", "schedule": "linear", "seed": 1}  # as recipes/limit-small.toml
@@ -81,7 +82,7 @@ class Point:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Iterations and seconds of training until then."""
-        return dict(load_strategy(self.path, check=False).about)
+        return read_about(self.path)
 
     @property
     def seconds(self) -> float:
@@ -93,7 +94,7 @@ class Point:
 
     def result(self, name: str) -> Path:
         """Where a result about it is kept."""
-        return self.path.with_name(f"{self.path.name}.{name}.json")
+        return self.path.with_name(f"{self.path.name}.{name}")
 
 
 def recipe_of(scale: Scale, buckets: int, solver: dict[str, Any], name: str) -> Recipe:
@@ -139,7 +140,14 @@ def trained(contender: Contender, scale: Scale, out: Path, tell: Tell) -> list[P
         tell(f"{contender.name}: strategies of its points take {size / 1e9:.2f} GB of disk beside the run")
     for minutes in coming:
         tell(f"{contender.name}: training to {60 * minutes:.0f} s")
-        done = train(contender.recipe, run, resume=True, minutes=minutes, threads=scale.threads or None, say=tell)
+        done = train(
+            contender.recipe,
+            run,
+            resume=RunFolder(run).is_run,
+            minutes=minutes,
+            threads=scale.threads or None,
+            say=tell,
+        )
         if done.stopped == "interrupted":
             raise KeyboardInterrupt
         keep_point(contender, run, out)
@@ -195,13 +203,11 @@ def _measure(point: Point, scale: Scale, tell: Tell) -> dict[str, Any]:
 
 
 def remembered(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a file of JSON says, or what is found and then written there."""
-    try:
-        stored: dict[str, Any] = json.loads(path.read_text())
-        return stored
-    except (OSError, ValueError):
-        found = find()
-    write_whole(path, lambda temporary: temporary.write_text(json.dumps(found) + "\n"))
+    """What a file holds; if it is not there whole, what is found, and then written there."""
+    with suppress(InputError):
+        return dict(load_header(path, FORMAT, remedy="")["found"])
+    found = find()
+    save_arrays(path, FORMAT, {"found": found}, {})
     return found
 
 

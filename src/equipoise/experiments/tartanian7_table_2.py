@@ -20,6 +20,7 @@ from equipoise.measure.training import train
 from equipoise.play.match import match
 from equipoise.play.tournament import Outcome
 from equipoise.solve.recipe import load_recipe
+from equipoise.solve.run_folder import RunFolder
 
 NAME = "tartanian7-table-2"
 ABOUT = "post-processors of a small no-limit blueprint against three other agents (20 minutes on two cores)"
@@ -77,7 +78,7 @@ def trained(folder: Path, minutes: float, tell: Callable[[str], None]) -> dict[s
         folders[name] = folder / name
         tell(f"{name}: {RECIPE} {' '.join(overrides)}".rstrip())
         folders[name].mkdir(parents=True, exist_ok=True)
-        train(load_recipe(RECIPE, overrides), folders[name], minutes=minutes, resume=True)
+        train(load_recipe(RECIPE, overrides), folders[name], minutes=minutes, resume=RunFolder(folders[name]).is_run)
     return folders
 
 

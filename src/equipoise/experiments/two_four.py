@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from equipoise._cache import cache_root
+from equipoise._cache import cache_folder
 from equipoise._errors import InputError
 from equipoise.abstraction.buckets import BucketMap, StreetBuckets, fingerprint, lossless_street
 from equipoise.abstraction.card_recipe import KMEANS, StreetRecipe
@@ -201,7 +201,7 @@ def buckets_by(
         raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a game that goes on longer")
     said = [street.model_dump_json(exclude_unset=True) if street else "lossless" for street in streets]
     recipe = f"{' '.join(said)}, features of {source.board_cards}, seed {seed}"
-    path = cache_root() / "abstractions" / f"{fingerprint(rules, recipe)}.buckets"
+    path = cache_folder("abstractions") / f"{fingerprint(rules, recipe)}.buckets"
     with suppress(InputError):
         kept = BucketMap.load(path, rules)
         if kept.recipe == recipe:
@@ -212,7 +212,6 @@ def buckets_by(
     nested = all(s is None or (s.method == "percentile" and s.nested) for s in streets[1:])
     found = BucketMap(rules, tuple(made), recipe=recipe, perfect_recall=nested)
     with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
-        path.parent.mkdir(parents=True, exist_ok=True)
         found.save(path)
     return found
 

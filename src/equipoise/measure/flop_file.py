@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._cache import write_whole
 from equipoise._errors import InputError
+from equipoise._files import write_whole
 
 FORMAT = "equipoise best response by flop, 1"
 _NUMBER, _CHECK = struct.Struct("<I"), struct.Struct("<I")

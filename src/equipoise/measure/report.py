@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from equipoise._cache import write_whole
+from equipoise._files import write_whole
 
 
 def write_report(

@@ -22,14 +22,14 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from equipoise._array_file import load_header, save_arrays
 from equipoise._arrays import F64
-from equipoise._cache import write_whole
 from equipoise._errors import InputError, shown
 from equipoise.agents.agent import Agent
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
 
-FORMAT = "equipoise pair 1"
+FORMAT = "equipoise pair 2"
 
 
 class Named(Protocol):
@@ -256,27 +256,21 @@ class _Kept:
     def path(self, agents: Sequence[str]) -> Path:
         digest = hashlib.blake2b(json.dumps(list(agents)).encode(), digest_size=4).hexdigest()
         words = "--".join(re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-40:] for name in agents)
-        return self.folder / f"{words}-{digest}.json"
+        return self.folder / f"{words}-{digest}.pair"
 
     def find(self, wanted: dict[str, Any]) -> tuple[float, float] | None:
         """A pair's result, if it is there, whole, and was played as wanted."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            stored = json.loads(self.path(wanted["agents"]).read_text(encoding="utf-8"))
-            if stored["format"] == FORMAT and all(stored[key] == json.loads(json.dumps(wanted))[key] for key in wanted):
+        with contextlib.suppress(InputError):
+            stored = load_header(self.path(wanted["agents"]), FORMAT, remedy="")
+            if stored["wanted"] == json.loads(json.dumps(wanted)):
                 width = stored["ci95"]
                 return float(stored["mbb_per_hand"]), math.inf if width is None else float(width)
         return None
 
     def keep(self, wanted: dict[str, Any], found: tuple[float, float]) -> None:
         """Write a pair's file."""
-        value = {"format": FORMAT, **wanted, "mbb_per_hand": found[0], "ci95": _finite(found[1])}
-        text = json.dumps(value, indent=1) + "\n"
-        try:
-            write_whole(self.path(wanted["agents"]), lambda path: path.write_text(text, encoding="utf-8"))
-        except OSError as error:
-            raise InputError(
-                f"cannot write to {shown(str(self.folder))}: {error.strerror}", remedy="make room"
-            ) from None
+        value = {"wanted": wanted, "mbb_per_hand": found[0], "ci95": _finite(found[1])}
+        save_arrays(self.path(wanted["agents"]), FORMAT, value, {})
 
 
 def _of_pair(setting: Any, *pair: str) -> Any:

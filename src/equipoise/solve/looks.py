@@ -7,7 +7,8 @@ an average decision could have gained a visit, in the units of the solver's tabl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from typing import Any, NamedTuple
 
 from equipoise._jit import F32, kernel
@@ -74,6 +75,16 @@ class Look:
     current_exploitability_mbb: float | None = None
     current_lbr_mbb: float | None = None
     current_lbr_ci95_mbb: float | None = None
+
+    def checked(self) -> Look:
+        """Itself, if every value is a number (or None where there may be none); else a ValueError."""
+        for about in fields(self):
+            value = getattr(self, about.name)
+            if value is None and about.default is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise ValueError(about.name)
+        return self
 
     @property
     def measured(self) -> Measured:

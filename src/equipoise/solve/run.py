@@ -93,7 +93,9 @@ def train(
     if recipe.measure.method != "none" and measure is None:
         raise InputError("measure.method without a way to measure", remedy='use equipoise.train, or method = "none"')
     folder = RunFolder(Path(out))
-    if not resume:
+    if resume:
+        folder.check_run()
+    else:
         folder.check_new()
     plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
     cost = cost_of(recipe, plan.tree, threads or recipe.solver.threads or all_cores())
@@ -108,9 +110,9 @@ def train(
             if say:
                 say(line)
 
+        folder.keep_recipe(recipe)
         tell(_cost_text(recipe, cost, stop))
         checkpoint = folder.newest(recipe, tell) if resume else None
-        folder.keep_recipe(recipe)
         buckets = plan.buckets(on_stage)
         used = threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0) or all_cores()
         solver = make(recipe, plan.tree, buckets, used)
@@ -207,13 +209,12 @@ class _Training:
             checkpoint.restore(self.solver)
             self.seconds, self.saved = checkpoint.seconds, checkpoint.iteration
         self.folder.cut_metrics(self.solver.iteration)
-        known = [found for look in self.folder.read_metrics() if any(found := _measured(look))]
         self.last = Look(
             self.solver.iteration, self.seconds, self.solver.nodes, 0, 0, *regret_of(self.solver, self.blocks),
-            **(known[-1] if known else Measured())._asdict(),
+            **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
-        where = f"resumed at iteration {checkpoint.iteration:,}" if checkpoint else "started"
+        where = f"resumed at iteration {checkpoint.iteration:,}" if checkpoint else "started from the beginning"
         self.tell(f"{where}, {self.threads} thread{'s' if self.threads > 1 else ''}")
 
     def go(self, asked: threading.Event) -> str:
@@ -292,7 +293,7 @@ class _Training:
 
     def _save(self) -> None:
         if self.saved != self.solver.iteration:
-            self.folder.save(self.solver, self.recipe, self.seconds, self.threads)
+            self.folder.save(self.solver, self.recipe, self.seconds, self.threads, self.last.measured)
             self.saved = self.solver.iteration
             self.currents.forget()
         self.saved_at = time.monotonic()
@@ -314,8 +315,3 @@ class _Training:
             save_strategy(self.folder.path / f"strategy.{kind}", self.plan, chances, kind, about)
         self.currents.finish(self.solver.iteration, self.tell)
         self.tell(f"stopped at iteration {self.solver.iteration:,}: {stopped}")
-
-
-def _measured(look: dict[str, Any]) -> Measured:
-    """What a line of metrics says of it."""
-    return Measured(*(look.get(key) for key in Measured._fields))

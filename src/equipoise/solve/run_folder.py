@@ -8,7 +8,8 @@
     lock                held by the training that runs
 
 A checkpoint is written under a temporary name, flushed and renamed, and older ones are removed only then. One that
-cannot be read whole is passed over for the one before.
+cannot be read whole is set aside, and the one before is used. Whatever else
+lies in the folder is the user's, and stays.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._array_file import load_arrays, save_arrays
-from equipoise._cache import write_whole
 from equipoise._errors import InputError, shown
+from equipoise._files import is_temporary, remove_remains, write_whole
 from equipoise.games.gamedef import preset_names, write_gamedef
+from equipoise.solve.looks import Look, Measured
 from equipoise.solve.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.solve.recipe_text import write_toml
 from equipoise.solve.solver import Solver
 
-FORMAT = "equipoise checkpoint 1"
-LOCK, RULES_FILE = "lock", "rules.game"
+FORMAT = "equipoise checkpoint 2"
+LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
 STATE = "state "  # before the names of the solver's own arrays
 
 Say = Callable[[str], None]
@@ -47,6 +49,7 @@ class Checkpoint:
     nodes: int
     seconds: float
     threads: int
+    measured: Measured
     arrays: dict[str, Any]
 
     def restore(self, solver: Solver) -> None:
@@ -73,20 +76,38 @@ class RunFolder:
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
 
+    @property
+    def is_run(self) -> bool:
+        """Has a training begun here? The recipe is the first thing that it writes."""
+        return (self.path / RECIPE_FILE).is_file() and self.checkpoints.is_dir()
+
     def check_new(self) -> None:
-        """Refuse a folder that has something in it."""
+        """Refuse a folder that has something in it, except what a run leaves that was killed before it began."""
         try:
-            if self.path.is_dir() and any(self.path.iterdir()):
-                raise InputError(f"{shown(str(self.path))} is not empty", remedy="add --resume, or name a new folder")
+            if self.path.is_dir() and not self._is_untouched():
+                remedy = "add --resume, or name a new folder" if self.is_run else "name a new folder"
+                raise InputError(f"{shown(str(self.path))} is not empty", remedy=remedy)
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"{shown(str(self.path))} is a file", remedy="name a new folder")
         except OSError as error:
             raise InputError(f"{shown(str(self.path))}: {error.strerror}", remedy="name a new folder") from None
 
+    def _is_untouched(self) -> bool:
+        names = {path.name for path in self.path.iterdir() if not is_temporary(path.name)}
+        return names <= {LOCK, self.checkpoints.name} and not (
+            self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
+        )
+
+    def check_run(self) -> None:
+        """Refuse to resume what is not a run."""
+        if not self.is_run:
+            raise InputError(
+                f"{shown(str(self.path))} is not the folder of a run",
+                remedy="name one that train has written, or leave out --resume to start a new run",
+            )
+
     def check_same(self, recipe: Recipe) -> None:
         """Refuse a folder whose run is of another recipe."""
-        if not (self.path / RECIPE_FILE).is_file():
-            return
         there = load_recipe(self.path)
         if there.fingerprint != recipe.fingerprint:
             raise InputError(
@@ -137,18 +158,12 @@ class RunFolder:
             file.write(json.dumps(values) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """All looks; a line that was not written whole is left out."""
-        found: list[dict[str, Any]] = []
+        """All looks; a line that is damaged, or was not written whole, is left out."""
         try:
-            lines = self.metrics.read_text().splitlines()
+            lines = self.metrics.read_bytes().splitlines()
         except OSError:
-            return found
-        for line in lines:
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                values = json.loads(line)
-                values["iteration"] += 0
-                found.append(values)
-        return found
+            return []
+        return [values for line in lines if (values := _read_look(line))]
 
     def cut_metrics(self, iteration: int) -> None:
         """Forget looks after an iteration: they will be taken again."""
@@ -157,7 +172,7 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 write_whole(self.metrics, lambda path: path.write_text(kept))
 
-    def save(self, solver: Solver, recipe: Recipe, seconds: float, threads: int) -> Path:
+    def save(self, solver: Solver, recipe: Recipe, seconds: float, threads: int, measured: Measured) -> Path:
         """Write a checkpoint, then remove those beyond the ones to keep."""
         path = self.checkpoints / f"{solver.iteration:012d}.ckpt"
         header = {
@@ -166,6 +181,7 @@ class RunFolder:
             "nodes": int(solver.nodes),
             "seconds": seconds,
             "threads": threads,
+            "measured": measured._asdict(),
         }
         state = {STATE + name: array for name, array in solver.state().items()}
         try:
@@ -189,21 +205,22 @@ class RunFolder:
         return sorted(found, key=lambda path: int(path.stem))
 
     def clear_remains(self) -> None:
-        """Remove what a killed process was writing."""
+        """Remove the temporary files of a killed training. Call it with the lock held: nobody else writes here then."""
         for folder in (self.path, self.checkpoints):
-            for path in folder.glob(".*"):
-                with contextlib.suppress(OSError):
-                    path.unlink()
+            remove_remains(folder, older_than=0)
 
     def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
-        """The newest checkpoint that is whole; one that is not is said, and set aside under another name."""
+        """The newest checkpoint that is whole; one that is not is said, and set aside under another name.
+
+        A run whose checkpoints are all damaged is refused: it would start again from nothing.
+        """
         for path in reversed(self.listed()):
             try:
                 header, arrays = load_arrays(path, FORMAT, remedy="the one before is used")
             except InputError as error:
                 say(str(error))
                 with contextlib.suppress(OSError):
-                    path.rename(path.with_suffix(".damaged"))
+                    path.rename(path.with_suffix(DAMAGED))
                 continue
             if header["fingerprint"] != recipe.fingerprint:
                 raise InputError(
@@ -212,5 +229,15 @@ class RunFolder:
                     remedy="resume it with its own recipe.toml, or name a new folder",
                 )
             numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
-            return Checkpoint(path, *numbers, arrays)
+            return Checkpoint(path, *numbers, Measured(**header["measured"]), arrays)
+        if any(self.checkpoints.glob(f"*{DAMAGED}")):
+            raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
+        return None
+
+
+def _read_look(line: bytes) -> dict[str, Any] | None:
+    """A line of metrics; None if it is not what a look writes."""
+    try:
+        return Look(**json.loads(line)).checked().as_json()
+    except (ValueError, TypeError, RecursionError):
         return None

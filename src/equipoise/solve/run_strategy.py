@@ -15,17 +15,14 @@ from equipoise.strategy.tables import probabilities
 TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a checkpoint
 
 
-def run_strategy(path: str | Path, strategy: str, *, check: bool = True) -> StrategyFile:
-    """The average or the current strategy of a run folder; or a strategy file that says it is that.
-
-    `check` reads all of a file once for its checksum.
-    """
+def run_strategy(path: str | Path, strategy: str) -> StrategyFile:
+    """The average or the current strategy of a run folder; or a strategy file that says it is that."""
     if strategy not in TABLES:
         raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
     path = Path(path)
     if path.is_dir():
         return _of_checkpoint(RunFolder(path), strategy)
-    found = load_strategy(path, check=check)
+    found = load_strategy(path)
     if found.strategy != strategy:
         raise InputError(f"this is the {found.strategy} strategy", where=str(path), remedy="name the run's folder")
     return found

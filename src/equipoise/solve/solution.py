@@ -1,21 +1,19 @@
 """A solved spot or game: what each hand does and is worth anywhere in it; saved to one file that opens at once.
 
-The file is a line of JSON (what was solved, how far, a checksum) and then the average-strategy table as it is in
-memory: it is mapped, and the tree and boards it belongs to are made anew.
+A file (`_array_file.py`) holds what was solved, how far, and the average-strategy table; the tree and the boards that
+the table belongs to are built again when it is opened.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
 
-from equipoise._cache import write_whole
+from equipoise._array_file import load_arrays, save_arrays
 from equipoise._errors import InputError, shown
 from equipoise._jit import F64, U16
 from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
@@ -31,8 +29,8 @@ from equipoise.solve.walk import walk_boards
 from equipoise.tree.public_cards import all_in_matrix, meeting_weights, runouts_of_a_pair
 from equipoise.tree.public_tree import DEAL, DECISION
 
-FORMAT = "equipoise solution 1"
-_ALIGNED = 4096
+FORMAT = "equipoise solution 2"
+REMEDY = "solve the spot again"
 _ONE_GROUP = 10**12
 
 
@@ -305,64 +303,27 @@ class Solution:
 
     def save(self, path: str | Path) -> None:
         """Write the solution file: whole, or not at all."""
-        table: Any = np.ascontiguousarray(self.average)
         header = {
-            "format": FORMAT,
             "spot": self.problem.spot.text if self.problem.spot else None,
             "gamedef": None if self.problem.spot else write_gamedef(self.problem.rules),
             "menu": None if self.problem.spot else self.problem.menu_table,
-            "dtype": str(table.dtype),
-            "slots": len(table),
-            "checksum": xxhash.xxh3_64_hexdigest(memoryview(table).cast("B")),
             "iterations": self.iterations,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
             "history": self.history,
         }
-        line = json.dumps(header).encode() + b"\n"
-        line = line[:-1] + b" " * (-len(line) % _ALIGNED) + b"\n"
-
-        def write(temporary: Path) -> None:
-            with temporary.open("wb") as file:
-                file.write(line)
-                file.write(memoryview(table).cast("B"))
-
-        try:
-            write_whole(Path(path), write)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {shown(str(path))}: {error.strerror}", remedy="choose another place"
-            ) from None
+        save_arrays(path, FORMAT, header, {"average": self.average})
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
-        """Open a solution file; one that is cut, changed or of another kind is refused."""
-        name = str(path)
-        try:
-            with Path(path).open("rb") as file:
-                line = file.readline(1 << 24)
-        except OSError as error:
-            raise InputError(
-                f"no solution {shown(name)} ({error.strerror})", remedy="give a file that solve wrote"
-            ) from None
-        try:
-            header = json.loads(line)
-            if header["format"] != FORMAT:
-                raise ValueError
-            table: Any = np.memmap(path, np.dtype(header["dtype"]), "c", offset=len(line), shape=(header["slots"],))
-            problem = _problem(header)
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError, OSError):
-            raise InputError("not a solution, or cut short", where=name, remedy="solve the spot again") from None
-        if xxhash.xxh3_64_hexdigest(memoryview(table).cast("B")) != header["checksum"]:
-            raise InputError("damaged: the checksum is wrong", where=name, remedy="solve the spot again")
+        """Open a solution file; one that is damaged or of another kind is refused."""
+        header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
         solution = cls(
-            problem, table, header["iterations"], header["seconds"], header["cpu_seconds"],
-            [(int(i), float(s), float(e)) for i, s, e in header["history"]],
+            _problem(header), arrays["average"], header["iterations"], header["seconds"], header["cpu_seconds"],
+            [(entry[0], entry[1], entry[2]) for entry in header["history"]],
         )  # fmt: skip
-        if solution.engine.slots != len(table):
-            raise InputError("made by another version of this program", where=name, remedy="solve the spot again")
+        if solution.engine.slots != len(solution.average):
+            raise InputError("made by another version of this program", where=str(path), remedy=REMEDY)
         return solution
 
 

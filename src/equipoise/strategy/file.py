@@ -1,8 +1,9 @@
 """Strategy files: the probabilities of a profile, as float32 or as bytes, with all it takes to play them elsewhere.
 
 The header holds the gamedef, the bet menu and the card recipe, so that the tree and the buckets can be made again, and
-the fingerprints of both, so that a file is never read with others. The probabilities are mapped: opening a file of
-gigabytes reads its header and, unless told not to, checks its sums. Byte files follow the rule of `tables.py`.
+the fingerprints of both, so that a file is never read with others. A file is checked to the last bit whenever it is
+opened, and read into memory: a server plays on when somebody truncates the file it plays from. Byte files follow the
+rule of `tables.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from equipoise._array_file import load_arrays, save_arrays
+from equipoise._array_file import load_arrays, load_header, save_arrays
 from equipoise._errors import InputError, shown
 from equipoise._jit import F32, U8
+from equipoise._machine import available_memory
 from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.abstraction.buckets import fingerprint as map_fingerprint
@@ -33,7 +35,7 @@ from equipoise.strategy.tables import from_bytes, to_bytes
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
 
-FORMAT = "equipoise strategy 1"
+FORMAT = "equipoise strategy 2"
 FLOAT32, BYTES = "float32", "u8"
 KINDS = (FLOAT32, BYTES)
 IN_A_RUN = tuple(f"strategy.{kind}" for kind in KINDS)  # the finer first
@@ -106,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class StrategyFile:
-    """A strategy from a file. `stored` is float32[slot] or uint8[slot], mapped."""
+    """A strategy from a file. `stored` is float32[slot] or uint8[slot]."""
 
     plan: Plan
     stored: Any
@@ -172,13 +174,10 @@ def save_stored(path: str | Path, plan: Plan, stored: F32 | U8, about: Mapping[s
     save_arrays(path, FORMAT, {**plan.header(), "about": dict(about)}, {"chances": stored})
 
 
-def load_strategy(path_or_run: str | Path, *, check: bool = True) -> StrategyFile:
-    """The strategy of a file, or of a run folder (its float32 file, or else its bytes).
-
-    `check` reads all of it once for its checksum.
-    """
+def load_strategy(path_or_run: str | Path) -> StrategyFile:
+    """The strategy of a file, or of a run folder (its float32 file, or else its bytes)."""
     path = _find(Path(path_or_run))
-    header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, check=check)
+    header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=_fits_in_memory(path))
     plan = Plan.of_header(header, str(path))
     stored = arrays.get("chances")
     if stored is None or stored.dtype not in (np.float32, np.uint8) or stored.shape != (plan.layout.slots,):
@@ -186,12 +185,17 @@ def load_strategy(path_or_run: str | Path, *, check: bool = True) -> StrategyFil
     return StrategyFile(plan, stored, path, header.get("about", {}))
 
 
-def size_of_strategy(path_or_run: str | Path) -> int:
-    """Bytes of the file that `load_strategy` opens; 0 if there is none."""
+def read_about(path: str | Path) -> dict[str, Any]:
+    """What a strategy file says of its making: its strategy, iterations, seconds, nodes."""
+    return dict(load_header(path, FORMAT, remedy=REMEDY)["about"])
+
+
+def _fits_in_memory(path: Path) -> bool:
+    """May a file be copied? One that would take over half of the free memory is mapped instead."""
     try:
-        return _find(Path(path_or_run)).stat().st_size
+        return 2 * path.stat().st_size <= available_memory()
     except (OSError, ValueError):
-        return 0
+        return True  # it cannot be opened either
 
 
 def _find(path: Path) -> Path:

@@ -1,0 +1,88 @@
+"""Writing files: whole or not at all, and nobody else's file is ever removed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from equipoise._files import is_temporary, remove_remains, write_whole
+
+USERS = (".env", ".gitignore", ".equipoise-tmp", ".equipoise-tmp-notes", ".000000000300.ckpt.abc.ckpt", "notes.txt")
+WRITER = """
+import sys, time
+from pathlib import Path
+from equipoise._files import write_whole
+def write(path):
+    path.write_bytes(b"half")
+    print("writing", flush=True)
+    time.sleep(600)
+write_whole(Path(sys.argv[1]), write)
+"""
+
+
+def remains(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if is_temporary(path.name)]
+
+
+def make_old(folder: Path) -> None:
+    for path in folder.iterdir():
+        os.utime(path, (time.time() - 7200, time.time() - 7200))
+
+
+def test_remains_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in USERS:
+        (tmp_path / name).write_text(name)
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "a.txt")], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout and writer.stdout.readline()
+        make_old(tmp_path)
+        write_whole(tmp_path / "b.txt", lambda path: path.write_text("b"))
+        assert len(remains(tmp_path)) == 1  # old, but its writer lives
+        writer.send_signal(signal.SIGKILL)
+    write_whole(tmp_path / "b.txt", lambda path: path.write_text("c"))
+    assert remains(tmp_path) == []
+    assert all((tmp_path / name).read_text() == name for name in USERS)
+    assert (tmp_path / "b.txt").read_text() == "c" and not (tmp_path / "a.txt").exists()
+
+
+def test_new_remains_stay_for_an_hour_unless_told_otherwise(tmp_path: Path) -> None:
+    name = f".equipoise-tmp-{'0' * 16}.ckpt"
+    (tmp_path / name).touch()
+    remove_remains(tmp_path)
+    assert remains(tmp_path) == [name]
+    with (tmp_path / name).open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        remove_remains(tmp_path, older_than=0)
+        assert remains(tmp_path) == [name]
+    remove_remains(tmp_path, older_than=0)
+    assert remains(tmp_path) == []
+
+
+def test_a_link_with_our_name_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / f".equipoise-tmp-{'0' * 16}").symlink_to(tmp_path / "precious")
+    remove_remains(tmp_path, older_than=0)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    (tmp_path / "a").write_text("before")
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "a", fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"] and (tmp_path / "a").read_text() == "before"
+
+
+def test_files_have_the_permissions_that_users_expect(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a", lambda path: path.write_text("a"))
+    (tmp_path / "b").write_text("b")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
