@@ -61,7 +61,7 @@ class Tally:
         """The first fault of each sort, with how many there are: those that differ in names and numbers only are one."""
         sorts: dict[str, list[str]] = {}
         for fault in self.faults:
-            sorts.setdefault(re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "#", fault)[:90], []).append(fault)
+            sorts.setdefault(re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "#", fault)[:64], []).append(fault)
         return [f"{len(alike)}x {alike[0]}" for alike in sorts.values()]
 
     def check(self, needed: Sequence[str] = ()) -> None:

@@ -18,10 +18,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from attempts import REFUSED, Ended, isolated, run
+from dose import Tally
 
 import equipoise
-from dose import Tally
-from outcome import REFUSED, Ended, isolated, run
 
 GUARD = 60.0
 PAGE = 4096
@@ -118,7 +118,11 @@ def make_artefacts(folder: Path) -> dict[str, Artefact]:
     def strategy(name: str) -> Callable[[Path], Any]:
         def opened(at: Path) -> Any:
             player = equipoise.load_player(str(at / name))
-            return [player.name.rpartition("/")[2], equipoise.load_strategy(at / name).stored.tobytes(), _show(at / name)]
+            return [
+                player.name.rpartition("/")[2],
+                equipoise.load_strategy(at / name).stored.tobytes(),
+                _show(at / name),
+            ]
 
         return opened
 
@@ -231,7 +235,9 @@ def _cache_files(folder: Path) -> Iterator[Artefact]:
 
     for number, path in enumerate(path for path in outside if "arrays" in path.parts):
         name = f"cached array {number}"
-        yield Artefact(name, folder, str(path.relative_to(folder)), without_map, rebuilds=True, replaced=True, must=True)
+        yield Artefact(
+            name, folder, str(path.relative_to(folder)), without_map, rebuilds=True, replaced=True, must=True
+        )
 
 
 @contextlib.contextmanager

@@ -11,17 +11,18 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
-from typing import Any
+
+from attempts import Ended, isolated
+from dose import Tally
 
 import equipoise
-from dose import Tally
-from outcome import REFUSED, Ended, isolated
 
 GUARD = 20.0  # seconds; readers take milliseconds
 ROOT = Path(__file__).parents[2]
@@ -91,7 +92,15 @@ def _huge(rng: Random) -> str:
     """A long text: spaces, digits, one key of many parts, commas, one word."""
     size = rng.choice((1_000, 20_000, 100_000))
     return rng.choice(
-        (" " * size, "\t" * size, "9" * size, "a." * (size // 2) + "a = 1\n", "," * size, "A" * size, "[a]\n" * (size // 4))
+        (
+            " " * size,
+            "\t" * size,
+            "9" * size,
+            "a." * (size // 2) + "a = 1\n",
+            "," * size,
+            "A" * size,
+            "[a]\n" * (size // 4),
+        )
     )
 
 
@@ -186,7 +195,9 @@ class Readers:
                 Reader("menu", (MENU, 'bet = [1.0, "all-in"]\n'), self.read_menu),
                 Reader("abstraction", _recipes(), self.read_abstraction, weight=3),
                 Reader("gamedef", games, self.read_game),
-                Reader("range", ("QQ+,AKs,KQo:0.5", "TT-22,A5s-A2s", "AhKh:0.25,7c7d", "any", "AK"), equipoise.Range.read),
+                Reader(
+                    "range", ("QQ+,AKs,KQo:0.5", "TT-22,A5s-A2s", "AhKh:0.25,7c7d", "any", "AK"), equipoise.Range.read
+                ),
                 Reader("board", ("Qs Jh 2h", "2c7dJh8s", "As, Kd"), self.read_board),
                 Reader("line", lines, self.read_line),
                 Reader("acpc log", tuple(logs), self.read_log),
@@ -197,6 +208,15 @@ class Readers:
                 Reader("command", tuple("\x1f".join(words) for words in COMMANDS), self.read_command, weight=4),
             )
         }
+
+        self._warm()
+
+    def _warm(self) -> None:
+        """Read every text as it is, once: kernels are compiled before a guard is set."""
+        for reader in self.all.values():
+            for text in reader.texts:
+                with contextlib.suppress(equipoise.InputError):
+                    reader.read(text)
 
     def file(self, name: str, text: str) -> Path:
         """The text as a file; half of a surrogate pair makes it no UTF-8."""
@@ -251,12 +271,11 @@ class Readers:
         self.file("run/metrics.jsonl", text)
         overrides = ["solver={method='cfr-br',trunk=1,seed=3}", "measure.method=none"]
         try:
-            return equipoise.train(self.leduc_recipe(overrides), self.run, iterations=20, threads=1, resume=True)
+            return equipoise.train(
+                equipoise.load_recipe("leduc", overrides), self.run, iterations=20, threads=1, resume=True
+            )
         except equipoise.InputError as error:
             raise AssertionError(f"refused: {error}") from None
-
-    def leduc_recipe(self, overrides: list[str]) -> Any:
-        return equipoise.load_recipe("leduc", overrides)
 
     def read_pair(self, text: str) -> object:
         """A pair file that was changed is played again, or refused: the result is the same."""
@@ -265,9 +284,10 @@ class Readers:
         return equipoise.round_robin(players, hands=40, threads=1, out=self.folder / "cup").as_json()
 
     def read_command(self, text: str) -> object:
-        """A command line, in this process: its words are mutated, never the number of hands and iterations upward."""
+        """A command line, in this process."""
         places = {"RUN": self.run, "LOG": self.folder / "good.log", "SOLUTION": self.folder / "spot.solution"}
         words = text.split("\x1f")
+        shutil.rmtree(self.folder / "new", ignore_errors=True)
         for name, path in (*places.items(), ("NEW", self.folder / "new")):
             words = [word.replace(name, str(path)) for word in words]
         ended = self.called([word.replace("\0", "") for word in words])
@@ -332,6 +352,3 @@ def _mutate_words(command: str, rng: Random) -> str:
     else:
         words[at] = rng.choice(("-1", "0", "nan", "1e3", "x", "1_0", "٣", "0x10", ""))
     return "\x1f".join(words)
-
-
-__all__ = ["REFUSED", "Readers", "mutate", "mutate_many"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from dose import Tally, doses, seeded
 from flips import Artefact, Kernels, flip_many, make_artefacts
 

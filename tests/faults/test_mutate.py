@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-
 from dose import Tally, doses, seeded
 from mutate import Readers, mutate_many
 
