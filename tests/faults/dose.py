@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 MOST_SHOWN, MOST_CHARACTERS = 40, 400  # faults that a failing test lists, and of each
 
 
-def doses(quick: int, long: int) -> Any:
+def doses(quick: int, long: int) -> pytest.MarkDecorator:
     """A test's argument `tries`: the quick dose, and the long one for `make test-all`."""
     scale = float(os.environ.get("EQUIPOISE_FAULT_DOSE", "1"))
     sizes = [max(1, round(scale * size)) for size in (quick, long)]
@@ -58,7 +57,7 @@ class Tally:
         return f"{self.name}: {self.tries:,} tries, {counts}, {len(self.faults)} faults"
 
     def distinct(self) -> list[str]:
-        """The first fault of each sort, with how many there are: those that differ in names and numbers only are one."""
+        """The first fault of each sort, with how many there are; names and numbers make no other sort."""
         sorts: dict[str, list[str]] = {}
         for fault in self.faults:
             sorts.setdefault(re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "#", fault)[:64], []).append(fault)

@@ -207,7 +207,7 @@ def kill_map(folder: Path, times: int, rng: Random, tally: Tally) -> None:
     recipe = {"game": "leduc", "cards": {"flop": {"method": "percentile", "buckets": 2}}}
     text = 'game = "leduc"\n[cards]\nflop = { method = "percentile", buckets = 2 }\n'
     (folder / "map.toml").write_text(text)
-    boards = [(card,) for card in range(6)]
+    boards = [[card] for card in range(6)]
     expected = _map_bytes(recipe, boards)
     cache = folder / "cache"
     cache.mkdir(mode=0o700)
@@ -225,7 +225,7 @@ def kill_map(folder: Path, times: int, rng: Random, tally: Tally) -> None:
     tally.add("same map" if same else "other map", fault="" if same else "other buckets")
 
 
-def _map_bytes(recipe: dict[str, Any], boards: list[tuple[int, ...]]) -> list[bytes]:
+def _map_bytes(recipe: dict[str, Any], boards: list[list[int]]) -> list[bytes]:
     found = equipoise.build_abstraction(recipe)
     return [np.asarray(found.buckets_of_board(1, board)).tobytes() for board in boards]
 

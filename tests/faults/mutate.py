@@ -29,15 +29,88 @@ ROOT = Path(__file__).parents[2]
 
 _TOKEN = re.compile(r"[A-Za-z_]+|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 NUMBERS = (
-    "-1", "0", "1", "-0.0", "nan", "inf", "-inf", "1e999", "1e-999", "0x" + "f" * 6000, "0x7fffffffffffffff", "0b101",
-    "0o777", str(2**31), str(2**32), str(2**63), str(2**64), str(10**20), "9" * 5000, "1_000", "00", "1.", ".5", "٣", "½",
-)  # fmt: skip
+    *[
+        "-1",
+        "0",
+        "1",
+        "-0.0",
+        "nan",
+        "inf",
+        "-inf",
+        "1e999",
+        "1e-999",
+        "0x7fffffffffffffff",
+        "0b101",
+        "0o777",
+        "1_000",
+        "00",
+        "1.",
+        ".5",
+        "٣",
+        "½",
+    ],
+    *(str(number) for number in (2**31, 2**32, 2**63, 2**64, 10**20)),
+    "0x" + "f" * 6000,
+    "9" * 5000,
+)
 WORDS = (
-    "", " ", "\0", "\n", "\r\n", "\x85", "\u2028", "\ufeff", "\u202e", "é", "ß", "İ", "𝟙", "\ud800", "''", '"', '"""', "'''",
-    "[", "]", "[[", "{", "}", "(", ",", ",,", ";", ":", "=", "==", "#", "&", "?", "%", "/", "//", "..", "../..", "\\", "\\u0000",
-    "null", "true", "false", "none", "all-in", "fold", "any", "random", "AA", "As", "AsAs", "23456789TJQKA", "*", "$HOME", "~",
-    "2020-01-01T00:00:00Z", "[lock]", "a.b.c", "--help", "-",
-)  # fmt: skip
+    *("", " ", "\0", "\n", "\r\n", "\x85", "\u2028", "\ufeff", "\u202e", "\U0001d7d9", "\ud800", "\\", "\\u0000"),
+    *(
+        [
+            "é",
+            "ß",
+            "İ",
+            "''",
+            "'''",
+            "[",
+            "]",
+            "[[",
+            "{",
+            "}",
+            "(",
+            ",",
+            ",,",
+            ";",
+            ":",
+            "=",
+            "==",
+            "#",
+            "&",
+            "?",
+            "%",
+            "/",
+            "//",
+            "..",
+            "../..",
+            "null",
+            "true",
+            "false",
+            "none",
+            "-",
+            "--help",
+        ]
+    ),
+    *(
+        [
+            '"',
+            '"""',
+            "all-in",
+            "fold",
+            "any",
+            "random",
+            "AA",
+            "As",
+            "AsAs",
+            "23456789TJQKA",
+            "*",
+            "$HOME",
+            "~",
+            "2020-01-01T00:00:00Z",
+            "[lock]",
+            "a.b.c",
+        ]
+    ),
+)
 
 
 def mutate(text: str, rng: Random, others: tuple[str, ...]) -> str:
@@ -139,7 +212,14 @@ cap = 10
 line = "check, bet 50"
 strategy = { fold = 0.5, call = "QQ:0.5" }
 """
-MENU = '[betting]\nbet = [0.5, "all-in"]\nraise = [1.0, "min"]\ncap = 4\nall_in_threshold = 0.9\n[betting.river]\nbet = [0.33, 2]\n'
+MENU = """[betting]
+bet = [0.5, "all-in"]
+raise = [1.0, "min"]
+cap = 4
+all_in_threshold = 0.9
+[betting.river]
+bet = [0.33, 2]
+"""
 OVERRIDES = (
     "solver.seed=7", "solver.method=pcs", "solver={method='cfr-br',trunk=1}", "stop.iterations=100", "betting='pot'",
     "cards={preflop={method='percentile',buckets=2}}", "checkpoint={minutes=1.5,keep=3}", "measure.method=none",

@@ -90,9 +90,12 @@ def either(*arguments: str, **files: str) -> Case:
 
 TRAIN = ("train", "my.toml", "--out", "run", "--threads", "1")
 ONE = ("--threads", "1")
+LEDUC = ("train", "leduc", "--out", "run", "--iterations")
 NAMED = ("match", "uniform", "always-call", "--game", "leduc")
-FOUR = {"rounds": 2, "holes": 4, "board": "0 3", "raises": "1 1", "suits": 4, "ranks": 13, "blind": "10 5", "limit": "limit",
-        "raise_size": "10 10", "stack": ""}  # fmt: skip
+FOUR: dict[str, object] = {
+    "limit": "limit", "rounds": 2, "stack": "", "blind": "10 5", "raise_size": "10 10", "raises": "1 1",
+    "suits": 4, "ranks": 13, "holes": 4, "board": "0 3",
+}  # fmt: skip
 
 
 def small_cases() -> list[Case]:
@@ -153,7 +156,7 @@ def all_cases() -> list[Case]:
             for key in ("solver.seed", "solver.period", "stop.iterations")
         ]
         cases += [
-            either("train", "leduc", "--out", "run", "--iterations", "2", *ONE, "--set", f"solver={{method='{method}',{key}={number}}}")
+            either(*LEDUC, "2", *ONE, "--set", f"solver={{method='{method}',{key}={number}}}")
             for method, key in (("pcs", "boards"), ("cfr-br", "trunk"), ("cfr-br", "currents"), ("cfr-br", "stage"))
         ]  # fmt: skip
     for word in ("nan", "inf", "1e308", "-1", "1e-308"):
