@@ -15,6 +15,7 @@ import numpy as np
 from equipoise.abstraction.buckets import BucketMap
 from equipoise.solve.recipe import Recipe
 from equipoise.solve.run import Run, train
+from equipoise.solve.run_folder import RunFolder
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.public_tree import PublicTree
 
@@ -73,6 +74,6 @@ if __name__ == "__main__":
         sys.argv[1],
         int(sys.argv[2]),
         pause=float(sys.argv[3]) if len(sys.argv) > 3 else 0.0,
-        resume=True,
+        resume=RunFolder(Path(sys.argv[1])).is_run,
         say=lambda line: print(line, flush=True),
     )

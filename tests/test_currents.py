@@ -151,7 +151,7 @@ def test_cut_into_parts_a_run_ends_with_the_same_bits(tmp_path: Path, solver: st
     train(chosen, tmp_path / "whole", 300)
     rng = random.Random(1)
     for until in (1, 2, 3, *sorted(rng.sample(range(4, 300), 6)), 300):
-        train(chosen, tmp_path / "parts", until, resume=True)
+        train(chosen, tmp_path / "parts", until, resume=RunFolder(tmp_path / "parts").is_run)
     assert written(tmp_path / "parts") == written(tmp_path / "whole")
     first, second = (
         load_arrays(RunFolder(tmp_path / n).listed()[-1], FORMAT, remedy="")[1] for n in ("whole", "parts")
@@ -265,7 +265,13 @@ def test_the_hybrid_agent_keeps_the_same(tmp_path: Path, trunk: int) -> None:
     for name in ("whole", "parts"):
         for until in (1, 7, 23, 40) if name == "parts" else (40,):
             chosen = recipe('keep="current",currents=3')
-            train(chosen, tmp_path / name, until, resume=True, make=lambda *_: hybrid("current"))
+            train(
+                chosen,
+                tmp_path / name,
+                until,
+                resume=RunFolder(tmp_path / name).is_run,
+                make=lambda *_: hybrid("current"),
+            )
     assert written(tmp_path / "parts") == written(tmp_path / "whole")
     assert np.array_equal(load_strategy(tmp_path / "whole").profile.chances, probabilities(alone.layout, alone.regret))
     drawn = load_strategy(tmp_path / "whole" / "strategy.current-2.u8")

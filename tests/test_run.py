@@ -72,14 +72,14 @@ def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     assert resumed >= 7
     with (killed / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 5, "sec')  # as a kill in the middle of a line leaves it
-    (killed / "checkpoints" / ".torn.ckpt").write_bytes(b"half")
+    (killed / "checkpoints" / f".equipoise-tmp-{'0' * 16}.ckpt").write_bytes(b"half")
     process = spawn(killed, iterations, 0)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert tables(killed, iterations) == tables(tmp_path / "whole", iterations)
     for kind in ("float32", "u8"):
         first, second = (
-            load_arrays(folder / f"strategy.{kind}", "equipoise strategy 1", remedy="")[1]["chances"]
+            load_arrays(folder / f"strategy.{kind}", "equipoise strategy 2", remedy="")[1]["chances"]
             for folder in (killed, tmp_path / "whole")
         )
         assert np.array_equal(first, second)
@@ -97,7 +97,14 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
     def command(out: Path) -> list[str]:
         changed = ["solver.method=external", "solver.seed=3", "measure.method=none", "checkpoint.minutes=0.0005"]
         sets = [word for change in changed for word in ("--set", change)]
-        stop = ["--iterations", str(iterations), "--threads", "1", "--resume", *sets]
+        stop = [
+            "--iterations",
+            str(iterations),
+            "--threads",
+            "1",
+            *(["--resume"] if RunFolder(out).is_run else []),
+            *sets,
+        ]
         return [sys.executable, "-m", "equipoise", "train", "leduc", "--out", str(out), *stop]
 
     subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True, timeout=300)
@@ -125,7 +132,7 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
 def test_slices_do_not_matter(tmp_path: Path) -> None:
     run(tmp_path / "whole", 500)
     for until in (1, 2, 130, 131, 500):
-        done = run(tmp_path / "parts", until, resume=True)
+        done = run(tmp_path / "parts", until, resume=RunFolder(tmp_path / "parts").is_run)
         assert done.look.iteration == until
     assert tables(tmp_path / "parts", 500) == tables(tmp_path / "whole", 500)
     run(tmp_path / "other", 500, recipe=recipe("solver.seed=2"))
@@ -143,7 +150,7 @@ def test_the_real_solvers_can_be_stopped_anywhere(tmp_path: Path, changes: list[
         pytest.importorskip("equipoise.solve.public_chance")
     train(chosen, tmp_path / "whole", iterations=1000, threads=1)
     for until in (1, 199, 200, 201, 640, 1000):
-        train(chosen, tmp_path / "parts", iterations=until, threads=1, resume=True)
+        train(chosen, tmp_path / "parts", iterations=until, threads=1, resume=RunFolder(tmp_path / "parts").is_run)
     assert tables(tmp_path / "parts", 1000) == tables(tmp_path / "whole", 1000)
 
 
@@ -155,7 +162,7 @@ def checkpoints(out: Path) -> list[Path]:
 def stopped(tmp_path: Path) -> Path:
     """A run with checkpoints at 300 and 400."""
     for until in (100, 300, 400):
-        run(tmp_path / "run", until, resume=True, recipe=recipe("checkpoint.minutes=5"))
+        run(tmp_path / "run", until, resume=RunFolder(tmp_path / "run").is_run, recipe=recipe("checkpoint.minutes=5"))
     assert [int(path.stem) for path in checkpoints(tmp_path / "run")] == [300, 400]
     return tmp_path / "run"
 
@@ -193,12 +200,76 @@ def test_every_flipped_byte_is_noticed(stopped: Path) -> None:
     load_arrays(path, FORMAT, remedy="none")
 
 
-def test_with_no_whole_checkpoint_a_run_starts_again(stopped: Path) -> None:
-    whole = tables(stopped, 400)
+def test_with_no_whole_checkpoint_a_run_does_not_start_again_by_accident(stopped: Path) -> None:
     for path in checkpoints(stopped):
         path.write_bytes(path.read_bytes()[:100])
-    run(stopped, 400, resume=True)
-    assert tables(stopped, 400) == whole
+    for _ in range(2):
+        with pytest.raises(InputError, match="every checkpoint is damaged"):
+            run(stopped, 400, resume=True)
+    for path in (stopped / "checkpoints").iterdir():  # a run that was killed before its first checkpoint
+        path.unlink()
+    said: list[str] = []
+    run(stopped, 400, resume=True, say=said.append)
+    assert any("started from the beginning" in line for line in said)
+
+
+def test_only_what_is_a_run_is_resumed(tmp_path: Path) -> None:
+    """Nothing is written to a folder that is none, and nothing starts there."""
+    for name, files in (("none", []), ("empty", ["."]), ("other", ["thesis.txt"]), ("recipe", ["recipe.toml"])):
+        for file in files:
+            (tmp_path / name).mkdir(exist_ok=True)
+            if file != ".":
+                (tmp_path / name / file).write_text('game = "leduc"\n')
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(InputError, match=r"is not the folder of a run; .* leave out --resume"):
+            run(tmp_path / name, 10, resume=True)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_run_killed_before_it_began_can_be_started(tmp_path: Path) -> None:
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "lock").touch()
+    (tmp_path / "run" / f".equipoise-tmp-{'a' * 16}.toml").touch()
+    run(tmp_path / "run", 10)
+    assert RunFolder(tmp_path / "run").is_run
+
+
+def test_users_files_in_a_run_stay(stopped: Path) -> None:
+    names = (
+        ".env",
+        ".gitignore",
+        ".notes.swp",
+        "notes.txt",
+        "checkpoints/.env",
+        "checkpoints/.000000000400.ckpt.a.ckpt",
+    )
+    for name in names:
+        (stopped / name).write_text(name)
+    (stopped / f".equipoise-tmp-{'0' * 16}.toml").touch()
+    (stopped / "checkpoints" / f".equipoise-tmp-{'0' * 16}.ckpt").touch()
+    run(stopped, 500, resume=True)
+    assert all((stopped / name).read_text() == name for name in names)
+    assert not list(stopped.rglob(".equipoise-tmp-*"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe\x00", b"[]", b"null", b'{"iteration": "five"}', b'{"iteration": 5}', b'{"iteration": NaN}',
+        b"[" * 9999, b"1" * 9999, b'{"iteration": 1e999}',
+    ],
+)  # fmt: skip
+def test_damaged_metrics_do_not_stop_a_resume(stopped: Path, line: bytes) -> None:
+    path = stopped / "metrics.jsonl"
+    whole = path.read_bytes()
+    assert whole
+    path.write_bytes(line + b"\n" + whole[:-20] + b"\n" + line + b"\n" + whole)
+    run(stopped, 500, resume=True)
+    looks = [json.loads(each) for each in path.read_text().splitlines()]
+    assert looks[-1]["iteration"] == 500
+    changed = whole.splitlines()[0].replace(b'"regret": ', b'"regret": "much", "none": ')
+    path.write_bytes(changed + b"\n")
+    run(stopped, 600, resume=True)
 
 
 class FullDisk(io.FileIO):
@@ -274,9 +345,10 @@ def test_folders_and_recipes_that_do_not_fit_are_refused(stopped: Path, tmp_path
         run(stopped, 500)
     with pytest.raises(InputError, match="another recipe"):
         run(stopped, 500, resume=True, recipe=recipe("solver.seed=2"))
-    (stopped / "recipe.toml").unlink()  # the checkpoints know too
+    other = load_recipe(stopped, ["solver.seed=2"])
+    RunFolder(stopped).keep_recipe(other)  # the checkpoints know too
     with pytest.raises(InputError, match="another recipe"):
-        run(stopped, 500, resume=True, recipe=recipe("solver.seed=2"))
+        run(stopped, 500, resume=True, recipe=other)
     assert len(checkpoints(stopped)) == 2
     (tmp_path / "file").write_text("")
     for resume in (False, True):
