@@ -10,8 +10,7 @@ import contextlib
 import json
 import os
 import shutil
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -136,7 +135,6 @@ def make_artefacts(folder: Path) -> dict[str, Artefact]:
         _pair(folder / "cup"),
         _flops(folder / "flops", folder / "small.game"),
         _map_file(folder / "map"),
-        *_cache_files(folder / "cache"),
     ]
     return {artefact.name: artefact for artefact in found}
 
@@ -187,19 +185,6 @@ def _flops(folder: Path, game: Path) -> Artefact:
     return Artefact("flops", folder, "uniform.flops", opened, rebuilds=True, replaced=True)
 
 
-# Large enough for its features to be kept in the cache, and quick to cluster.
-CACHED = """game = "holdem.two-four"
-[cards]
-preflop = { method = "percentile", buckets = 3 }
-flop = { method = "emd", buckets = 4, bins = 5, sample = 500, iterations = 2 }
-"""
-BOARDS = [(0, 1, 2), (5, 20, 51), (9, 13, 40)]
-
-
-def _bucket_bytes(found: Any) -> list[bytes]:
-    return [np.asarray(found.buckets_of_board(1, board)).tobytes() for board in BOARDS]
-
-
 def _map_file(folder: Path) -> Artefact:
     """A map that a user saved."""
     folder.mkdir()
@@ -212,45 +197,6 @@ def _map_file(folder: Path) -> Artefact:
         return [np.asarray(found.buckets_of_board(1, (card,))).tobytes() for card in range(6)]
 
     return Artefact("map", folder, "mine.buckets", opened)
-
-
-def _cache_files(folder: Path) -> Iterator[Artefact]:
-    """A map, and features of hands, as the cache keeps them."""
-    folder.mkdir(mode=0o700)
-
-    def opened(at: Path) -> Any:
-        with _cache(at):
-            return _bucket_bytes(equipoise.build_abstraction(tomllib.loads(CACHED)))
-
-    # In a child: what this process holds in memory already would not be read again.
-    for _, _, fault in isolated([folder], lambda at: (str(len(opened(at))), ""), guard=10 * GUARD):
-        assert not fault, fault
-    outside = [path for path in sorted(folder.rglob("*")) if path.is_file() and "kernels" not in str(path)]
-    (kept,) = [path for path in outside if path.suffix == ".buckets"]
-    yield Artefact("cached map", folder, str(kept.relative_to(folder)), opened, rebuilds=True, replaced=True, must=True)
-
-    def without_map(at: Path) -> Any:
-        (at / kept.relative_to(folder)).unlink()
-        return opened(at)
-
-    for number, path in enumerate(path for path in outside if "arrays" in path.parts):
-        name = f"cached array {number}"
-        yield Artefact(
-            name, folder, str(path.relative_to(folder)), without_map, rebuilds=True, replaced=True, must=True
-        )
-
-
-@contextlib.contextmanager
-def _cache(folder: Path) -> Iterator[None]:
-    before = os.environ.get("EQUIPOISE_CACHE")
-    os.environ["EQUIPOISE_CACHE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["EQUIPOISE_CACHE"]
-        else:
-            os.environ["EQUIPOISE_CACHE"] = before
 
 
 def flip_many(artefact: Artefact, tries: int, rng: Random, scratch: Path, tally: Tally) -> None:
@@ -293,6 +239,12 @@ def _expected(artefact: Artefact, at: Path) -> Any:
 
 
 EQUITY = ("equity", "AhKh,7c7d", "QQ,JTs", "--board", "2c 7d Jh", "--threads", "1", "--json")
+BUCKET = ("abstraction", "bucket", "cached.toml", "AhKh", "--board", "2c 7d Jh", "--json")
+CACHED = """game = "holdem.two-four"
+[cards]
+preflop = { method = "percentile", buckets = 3 }
+flop = { method = "emd", buckets = 4, bins = 5, sample = 500, iterations = 2 }
+"""  # large enough for its features to be kept, and quick to cluster
 LISTING = """
 import runpy, sys
 opened = []
@@ -302,34 +254,68 @@ try:
 finally:
     print(*opened, sep="\\n", file=sys.stderr)
 """
+MAPS = "*.buckets"
 
 
-class Kernels:
-    """A cache with the compiled kernels and tables of one small command, and the files of it that are really read."""
+@dataclass(frozen=True)
+class CacheUse:
+    """A command that reads the cache: which of the files it reads are damaged, and which are removed before it runs."""
 
-    def __init__(self, folder: Path) -> None:
-        self.cache, self.scratch = folder / "cache", folder / "damaged"
-        self.cache.mkdir(mode=0o700)
-        run(*EQUITY, cache=self.cache)
-        listed = run(*EQUITY, cache=self.cache, prefix=("-c", LISTING))
-        assert not listed.code, listed.err
-        self.expected = listed.out
-        opened = {Path(line) for line in listed.err.splitlines() if line.startswith(str(self.cache))}
-        self.files = sorted(path.relative_to(self.cache) for path in opened if path.is_file() and path.stat().st_size)
-        assert any("nbc" in path.name for path in self.files), "no compiled kernel was read"
+    command: tuple[str, ...]
+    damaged: str  # a pattern of paths
+    removed: str = ""
+
+
+CACHE_USES = {
+    "kernels": CacheUse(EQUITY, "*"),
+    "cached map": CacheUse(BUCKET, MAPS),
+    "cached arrays": CacheUse(BUCKET, "*arrays/*", removed=MAPS),
+}
+
+
+class Cache:
+    """A cache of its own for one command, and the files of it that the command really reads."""
+
+    def __init__(self, folder: Path, use: CacheUse) -> None:
+        self.folder, self.use = folder, use
+        self.whole, self.scratch = folder / "whole", folder / "damaged"
+        (folder / "cached.toml").write_text(CACHED)
+        _copy_cache(_own_cache(), self.whole, most=MOST_COPIED)
+        for pattern in (MAPS, "*arrays/*"):
+            self._remove(self.whole, pattern)
+        built = self._run(self.whole, guard=600.0)
+        self._remove(self.whole, use.removed)
+        listed = self._run(self.whole, prefix=("-c", LISTING), guard=600.0)
+        assert not built.code, built.err
+        assert built.out == listed.out, "another result from the cache"
+        self.expected = built.out
+        self._remove(self.whole, use.removed)
+        opened = {Path(line) for line in listed.err.splitlines() if line.startswith(str(self.whole))}
+        found = sorted(path for path in opened if path.is_file() and path.match(use.damaged) and path.stat().st_size)
+        self.files = [path.relative_to(self.whole) for path in found]
+        assert self.files, f"nothing like {use.damaged} was read from the cache"
+
+    def _run(self, cache: Path, **how: Any) -> Ended:
+        return run(*self.use.command, cache=cache, cwd=self.folder, **how)
+
+    def _remove(self, cache: Path, pattern: str) -> None:
+        for path in cache.rglob("*") if pattern else ():
+            if path.match(pattern) and path.is_file():
+                path.unlink()
 
     def flip_many(self, tries: int, rng: Random, tally: Tally) -> None:
         """Damage one file, run the command, and see."""
         for _ in range(tries):
             file = rng.choice(self.files)
-            data = (self.cache / file).read_bytes()
+            data = (self.whole / file).read_bytes()
             damage = draw_damage(data, rng)
             if damage.apply(data) == data:
                 continue
             shutil.rmtree(self.scratch, ignore_errors=True)
-            shutil.copytree(self.cache, self.scratch)
+            _copy_cache(self.whole, self.scratch)
+            (self.scratch / file).unlink()  # it is a link
             (self.scratch / file).write_bytes(damage.apply(data))
-            ended = run(*EQUITY, cache=self.scratch, guard=GUARD)
+            ended = self._run(self.scratch, guard=GUARD)
             outcome, fault = self._judge(ended, self.scratch / file, damage.apply(data))
             tally.add(outcome, fault=f"{file.name}, {damage}: {fault}" if fault else "")
 
@@ -341,3 +327,31 @@ class Kernels:
         if path.exists() and path.read_bytes() == damaged:
             return "accepted", "accepted, with the same result"
         return REBUILT, ""
+
+
+MOST_COPIED = 1 << 23  # bytes of a file
+
+
+def _own_cache() -> Path:
+    """The cache of this user: its kernels save the copies minutes."""
+    named = os.environ.get("EQUIPOISE_CACHE")
+    return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise")
+
+
+def _copy_cache(cache: Path, copy: Path, most: int | None = None) -> None:
+    """A cache by hard links, without large files: files in it are replaced, and never written to."""
+    copy.mkdir(mode=0o700)
+    for path in sorted(cache.rglob("*")):
+        target = copy / path.relative_to(cache)
+        with contextlib.suppress(FileNotFoundError):  # another process has just replaced it
+            if path.is_dir():
+                target.mkdir(mode=0o700)
+            elif most is None or path.stat().st_size <= most:
+                _link(path, target)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(path)
+    except OSError:  # on another disk
+        shutil.copy2(path, target)

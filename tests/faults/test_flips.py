@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 from dose import Tally, doses, seeded
-from flips import Artefact, Kernels, flip_many, make_artefacts
+from flips import CACHE_USES, Artefact, Cache, flip_many, make_artefacts
 
-KINDS = (
-    "checkpoint", "metrics", "strategy.float32", "strategy.u8", "solution", "pair", "flops", "map", "cached map",
-    "cached array 0", "cached array 1",
-)  # fmt: skip
+KINDS = ("checkpoint", "metrics", "strategy.float32", "strategy.u8", "solution", "pair", "flops", "map")
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +17,10 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Artefact]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@doses(quick=7, long=100)
+@doses(quick=8, long=100)
 def test_a_damaged_file_is_never_accepted(
     kind: str, tries: int, artefacts: dict[str, Artefact], tmp_path: Path
 ) -> None:
-    if kind not in artefacts:
-        pytest.skip(f"there is no {kind}")
     tally = Tally(f"flips {kind}")
     flip_many(artefacts[kind], tries, seeded("flips", kind), tmp_path, tally)
     tally.check()
@@ -33,6 +28,16 @@ def test_a_damaged_file_is_never_accepted(
 
 @doses(quick=4, long=150)
 def test_a_damaged_kernel_is_compiled_again(tries: int, tmp_path: Path) -> None:
-    tally = Tally("flips kernels")
-    Kernels(tmp_path).flip_many(tries, seeded("flips", "kernels"), tally)
+    flip_cache("kernels", tries, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["cached map", "cached arrays"])
+@doses(quick=2, long=50)
+def test_a_damaged_abstraction_is_built_again(kind: str, tries: int, tmp_path: Path) -> None:
+    flip_cache(kind, tries, tmp_path)
+
+
+def flip_cache(kind: str, tries: int, folder: Path) -> None:
+    tally = Tally(f"flips {kind}")
+    Cache(folder, CACHE_USES[kind]).flip_many(tries, seeded("flips", kind), tally)
     tally.check()
