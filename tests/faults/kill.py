@@ -182,24 +182,29 @@ def _wait_for_training(process: subprocess.Popen[str]) -> None:
 
 def kill_solve(out: Path, times: int, rng: Random, tally: Tally) -> None:
     """Kill solves of a small game, which cannot be resumed: their file is not there, or whole."""
-    arguments = ["solve", "leduc", "--out", str(out), "--iterations", "30000", "--target", "0", "--threads", "1"]
-    expected: dict[str, Any] | None = None
+    arguments = ["solve", "leduc", "--out", str(out), "--iterations", "5000", "--target", "0", "--threads", "1"]
+    started = time.monotonic()
+    done = finish(start(arguments), GUARD)
+    assert not done.fault, done.fault
+    took, expected = time.monotonic() - started, _solution(out)
     for _ in range(times):
+        out.unlink(missing_ok=True)
         process = start(arguments)
         try:
-            process.communicate(timeout=rng.uniform(0.8, 2.5))
+            process.communicate(timeout=took * rng.uniform(0.3, 1.1))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
         if not out.exists():
-            tally.add("killed, no file")
+            tally.add("killed before there was a file")
             continue
-        view = equipoise.Solution.load(out).strategy()
-        found = {"strategy": view.strategy.tobytes(), "ev": view.ev.tobytes()}
-        expected = expected or found
-        same = expected == found
-        tally.add("whole file", fault="" if same else "another solution")
-        out.unlink()
+        same = _solution(out) == expected
+        tally.add("whole file" if same else "other file", fault="" if same else "another solution")
+
+
+def _solution(path: Path) -> tuple[bytes, bytes]:
+    view = equipoise.Solution.load(path).strategy()
+    return view.strategy.tobytes(), view.ev.tobytes()
 
 
 def kill_map(folder: Path, times: int, rng: Random, tally: Tally) -> None:
