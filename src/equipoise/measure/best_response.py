@@ -27,6 +27,7 @@ from equipoise._jit import F64, I32, I64
 from equipoise._machine import thread_count
 from equipoise.abstraction.bet_menu import BetMenu, load_menu
 from equipoise.agents.measured import NamedAgent, Strategy
+from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
@@ -140,6 +141,7 @@ class Measurement:
 
     def __post_init__(self) -> None:
         rules = self.rules
+        check_hole_cards(rules.hole_cards, "the exact best response")
         unseen = rules.deck.size - PLAYERS * rules.hole_cards
         pairs = comb(unseen, sum(rules.board_cards)) * rules.deck.holes(rules.hole_cards) ** 2
         if rules.rounds > 1 and self._early_all_ins and pairs > MOST_PAIRS:

@@ -24,6 +24,7 @@ from equipoise._machine import thread_count
 from equipoise._workers import workers
 from equipoise.agents.agent import Agent
 from equipoise.agents.table import TableAgent
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.aivat import Aivat, compare_moments
@@ -238,8 +239,11 @@ def match(
     hand (`logs.py`); `progress` hears the share that is done.
     """
     check_count(hands, "hands", LEAST_HANDS)
+    threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     game = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
+    if aivat:
+        check_hole_cards(game.rules.hole_cards, "AIVAT")
     if game.is_fast:
         list(game.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
@@ -249,7 +253,7 @@ def match(
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
             if aivat:
-                corrected.add(observations(without_luck(game, chunk, thread_count(threads)), duplicate))
+                corrected.add(observations(without_luck(game, chunk, threads), duplicate))
             if writer:
                 _write(writer, chunk, game, PLAYERS * done)
             done += len(chunk.values)
