@@ -24,6 +24,7 @@ from equipoise._errors import MOST_COUNT, InputError, shown
 from equipoise._text import load_toml
 from equipoise.abstraction.bet_menu import street_names
 from equipoise.abstraction.features import MOST_DEALS
+from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.rules import GameRules
 
@@ -193,6 +194,7 @@ def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) 
             raise InputError(f"{name}: lossless has {told_apart:,} hands, which cannot fit", remedy="give it buckets")
         return
     assert street.buckets is not None
+    check_hole_cards(rules.hole_cards, f"method {street.method}")
     hands = HandIndexer(rules.unordered_deals(number), rules.deck).size
     most = max(street.buckets * (street.second or 1), street.cells or 0)
     if most > hands:

@@ -21,6 +21,7 @@ from equipoise._jit import F32, F64, U8, U16, U64
 from equipoise._simd import LANES
 from equipoise.abstraction import strength
 from equipoise.abstraction.hands import HandBlock, HandSpace, Progress, fill, walk
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.rules import GameRules
 
 BINS = 50
@@ -58,8 +59,7 @@ class StreetFeatures:
     """A street's hands, and the functions that work out features of a block of them."""
 
     def __init__(self, rules: GameRules, street: int) -> None:
-        if rules.hole_cards > 2:
-            raise InputError(f"{rules.hole_cards} hole cards", remedy="features know one or two")
+        check_hole_cards(rules.hole_cards, "card abstraction")
         self.rules = rules
         self.space = HandSpace(rules, street)
         self.to_come = sum(rules.board_cards) - self.space.board_cards

@@ -97,6 +97,16 @@ class Deck:
 
 
 FULL_DECK = Deck()
+MOST_HOLE_CARDS = 2  # see check_hole_cards
+
+
+def check_hole_cards(count: int, part: str) -> None:
+    """Refuse games of three and more hole cards, for the parts that rank or compare all holes: they know two."""
+    if count > MOST_HOLE_CARDS:
+        raise InputError(
+            f"{count} hole cards: {part} knows games of one or two",
+            remedy="larger ones are trained by external sampling with lossless cards, and played",
+        )
 
 
 def hole_index(cards: Iterable[int]) -> int:

@@ -21,7 +21,7 @@ from equipoise._cache import mapped_arrays
 from equipoise._errors import InputError
 from equipoise._jit import F32, F64, I32, U8, U16, inlined, inner, kernel
 from equipoise._machine import thread_count
-from equipoise.cards.deck import Deck, hole_cards
+from equipoise.cards.deck import Deck, check_hole_cards, hole_cards
 from equipoise.cards.evaluate import (
     BLOCKED,
     Ranker,
@@ -63,6 +63,7 @@ def equities_against(game: Game, hole: int, board: Sequence[int] = ()) -> F64:
 
     0 where the opponent's hole shares a card with it or with the board, so that weights can be multiplied with it.
     """
+    check_hole_cards(game.hole_cards, "equity")
     if not 0 <= hole < game.deck.holes(game.hole_cards):
         raise InputError(f"no hole number {hole}", remedy=f"use 0 to {game.deck.holes(game.hole_cards) - 1}")
     mine, size = hole_cards(hole, game.hole_cards), game.ranker.cards - game.hole_cards
@@ -244,6 +245,7 @@ def needs_table(game: Game) -> bool:
 def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = None) -> F32:
     """[hole, opponent's hole] the chances of all pairs before anything is dealt, from the cache if it has them."""
     ranker, count = game.ranker, game.hole_cards
+    check_hole_cards(count, "equity")
     if (ranker, count) not in _tables:
         key = f"equities of pairs, format {FORMAT}: {ranker!r}, {count}"
         kept = mapped_arrays(

@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise._arrays import Int
 from equipoise._jit import F64, I64, U8, U16, U32, kernel
-from equipoise.cards.deck import Deck
+from equipoise.cards.deck import Deck, check_hole_cards
 from equipoise.cards.evaluate import (
     RankTables,
     rank_cards_on_board,
@@ -51,6 +51,7 @@ class Runouts:
     @classmethod
     def of(cls, game: Game, board: Sequence[int], seed: Sequence[int] = (), most: int = MOST) -> Runouts:
         """All completions of a board, or about `most` drawn from a seed."""
+        check_hole_cards(game.hole_cards, "equity")
         deck, missing = game.deck, game.ranker.cards - game.hole_cards - len(board)
         left = [card for card in range(deck.size) if card not in board]
         if comb(len(left), missing) <= most:

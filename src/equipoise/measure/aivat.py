@@ -21,7 +21,7 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F64
 from equipoise.agents.agent import Agent, Track
-from equipoise.cards.deck import hole_index
+from equipoise.cards.deck import check_hole_cards, hole_index
 from equipoise.cards.matchups import equities_against, needs_table
 from equipoise.cards.runouts import Runouts, first_edges, meeting_weights
 from equipoise.games.rules import GameRules
@@ -143,6 +143,7 @@ class Aivat:
     )  # the first round, where it is the same in every hand
 
     def __post_init__(self) -> None:
+        check_hole_cards(self.rules.hole_cards, "AIVAT")
         for agent in (*self.agents, *self.models):
             if agent is not None and agent.rules != self.rules:
                 raise InputError(f"{agent.name} plays another game", remedy="use agents of one game")

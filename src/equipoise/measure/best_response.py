@@ -29,6 +29,7 @@ from equipoise.abstraction.bet_menu import BetMenu
 from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.load import Measurable, as_strategy
 from equipoise.agents.measured import Strategy
+from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
@@ -151,6 +152,7 @@ class Measurement:
 
     def __post_init__(self) -> None:
         rules = self.rules
+        check_hole_cards(rules.hole_cards, "the exact best response")
         unseen = rules.deck.size - PLAYERS * rules.hole_cards
         pairs = comb(unseen, sum(rules.board_cards)) * rules.deck.holes(rules.hole_cards) ** 2
         if rules.rounds > 1 and self._early_all_ins and pairs > MOST_PAIRS:

@@ -29,7 +29,7 @@ from equipoise._workers import workers
 from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.abstraction.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
-from equipoise.cards.deck import hole_cards
+from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import Progress, equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
@@ -113,6 +113,7 @@ def local_best_response(
     of hands does not depend on `threads` (0: all cores). `progress` is told a stage and the fraction done of it.
     """
     rules = agent.rules
+    check_hole_cards(rules.hole_cards, "local best response")
     responder = Responder(agent, read_street(from_street, rules), read_bets(bets))
     if hands is not None:
         check_count(hands, "hands", LEAST_HANDS)

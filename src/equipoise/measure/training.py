@@ -65,9 +65,10 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
         return None
     if recipe.measure.method == "lbr":
         return _bound(recipe.measure.hands or HANDS, threads)
-    rules, menu = recipe.rules, recipe.menu
+    rules, menu, used = recipe.rules, recipe.menu, thread_count(threads)
+    tree = build_tree(rules, menu)
     try:
-        large = Measurement(rules, NamedAgent("uniform"), build_tree(rules, menu), thread_count(threads)).is_large
+        large = Measurement(rules, NamedAgent("uniform"), tree, used).is_large
     except InputError:
         large = True
     if large and rules.rounds > 1:

@@ -25,6 +25,7 @@ from equipoise._workers import workers
 from equipoise.agents.agent import Agent
 from equipoise.agents.load import Playing, load_players
 from equipoise.agents.table import TableAgent
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.aivat import Aivat, compare_moments
@@ -246,9 +247,12 @@ def match(
     1000.0
     """
     check_count(hands, "hands", LEAST_HANDS)
+    threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)
     table = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
+    if aivat:
+        check_hole_cards(table.rules.hole_cards, "AIVAT")
     if table.is_fast:
         list(table.play(1, threads=1))  # compiles, on a first run
     start = time.perf_counter()
@@ -258,7 +262,7 @@ def match(
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
             if aivat:
-                corrected.add(observations(without_luck(table, chunk, thread_count(threads)), duplicate))
+                corrected.add(observations(without_luck(table, chunk, threads), duplicate))
             if writer:
                 _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)

@@ -30,6 +30,7 @@ import numpy as np
 from equipoise._errors import InputError
 from equipoise._jit import F32
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource, check_sampling
 from equipoise.solve.cfr_br import keeps_average, profile_of
@@ -206,8 +207,9 @@ def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int, grow: 
         raise InputError(f"boards that grow by one in {grow}", remedy="use 0 or more, and a trunk")
     if boards < 1:
         raise InputError(f"{boards} subgames an iteration", remedy="sample at least one")
-    if tree.street[0] != 0 or rules.hole_cards > 2:
-        raise InputError("a tree that the hybrid agent cannot walk", remedy="use a whole game of one or two holes")
+    check_hole_cards(rules.hole_cards, "the hybrid agent")
+    if tree.street[0] != 0:
+        raise InputError("a tree that the hybrid agent cannot walk", remedy="use a whole game")
     holes = comb(rules.deck.size - sum(rules.board_cards), rules.hole_cards)
     if min(buckets.buckets[-1], holes * subgame_boards(rules, trunk)) > MOST_ROWS:
         raise InputError("too many buckets in a subgame", remedy="use a longer trunk or fewer buckets")

@@ -15,6 +15,7 @@ from equipoise._errors import InputError, shown
 from equipoise._jit import F64
 from equipoise._machine import available_memory
 from equipoise.abstraction.bet_menu import BetMenu, load_menu_table
+from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.ranges import hole_text
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
@@ -58,6 +59,7 @@ class Problem:
         """A whole game. A no-limit game is bet by a menu, the standard one unless another is given; it is refused
         before its boards are dealt if its tables alone would not fit.
         """
+        check_hole_cards(rules.hole_cards, "solve")
         if rules.limit:
             if menu is not None:
                 raise InputError(f"{rules.name} is a limit game: its bets are fixed", remedy="leave out the menu")

@@ -22,6 +22,7 @@ from equipoise._arrays import Float, Int, aligned_zeros
 from equipoise._errors import InputError
 from equipoise._jit import F32, I64, U16, U32, inlined, inner, kernel, view
 from equipoise.abstraction.buckets import BucketMap, card_fingerprint
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.rules import PLAYERS
 from equipoise.solve.board_samples import BoardSource, BoardSpace, Samples, check_sampling
 from equipoise.solve.engine import EMPTY, look, make_workspace
@@ -197,10 +198,9 @@ def _check(tree: PublicTree, buckets: BucketMap, boards: int) -> None:
         raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
     if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
-    if tree.street[0] != 0 or tree.rules.hole_cards > 2:
-        raise InputError(
-            "a tree that public chance sampling cannot walk", remedy="use a whole game of one or two holes"
-        )
+    check_hole_cards(tree.rules.hole_cards, "public chance sampling")
+    if tree.street[0] != 0:
+        raise InputError("a tree that public chance sampling cannot walk", remedy="use a whole game")
 
 
 # --- one decision --------------------------------------------------------------------------------------------------

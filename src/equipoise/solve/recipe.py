@@ -28,6 +28,7 @@ from equipoise._errors import MOST_COUNT, InputError, shown
 from equipoise._machine import MOST_THREADS
 from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
+from equipoise.cards.deck import check_hole_cards
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import GameRules
 from equipoise.solve.draws import Draws
@@ -250,8 +251,20 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
         sections = _Sections.model_validate({key: table[key] for key in SECTIONS[2:] if key in table})
     except ValidationError as error:
         raise _one_line(error, where) from None
+    _check_hole_cards(rules, sections, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
     return Recipe(name or rules.name, rules, menu, cards, *parts, written)
+
+
+def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None:
+    """Refuse what would fail only once the run has begun."""
+    try:
+        if sections.solver.method != "external":
+            check_hole_cards(rules.hole_cards, f"solver.method {sections.solver.method}")
+        if sections.measure.method != "none":
+            check_hole_cards(rules.hole_cards, f"measure.method {sections.measure.method}")
+    except InputError as error:
+        raise error.at(where) from None
 
 
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:

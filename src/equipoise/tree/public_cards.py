@@ -21,6 +21,7 @@ import numpy as np
 
 from equipoise._errors import InputError
 from equipoise._jit import F64, I16, I32, I64, U8, U16, U32, inlined, kernel
+from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.evaluate import BLOCKED, RankTables, rank_of_key, showdown_order
 from equipoise.cards.symmetry import (
     Renaming,
@@ -128,8 +129,7 @@ def deal_boards(
     Weights are by hole and default to one. `also_keep` are more weights by hole that a renaming must not change.
     `first_deals` picks some of the classes of the root's deal (as `deal_classes` lists them), weights unchanged.
     """
-    if rules.hole_cards > 2:
-        raise InputError(f"{rules.hole_cards} hole cards", remedy="the vector engine knows one or two")
+    check_hole_cards(rules.hole_cards, "the vector engine")
     street = _street_of(rules, board)
     live = np.asarray(~np.isin(hole_card_table(rules.deck, rules.hole_cards), board).any(axis=1))
     holes = len(live)
