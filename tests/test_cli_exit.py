@@ -105,7 +105,7 @@ def test_options_that_do_nothing_are_refused(line: str, said: str) -> None:
 def test_all_json_is_strict(tmp_path: Path) -> None:
     """Between two agents that look at no cards AIVAT leaves no luck: a ratio of infinity."""
     lines = [
-        "match always-raise always-call --game kuhn --hands 40 --aivat --threads 1",
+        "match always-raise always-call --game kuhn --hands 40 --no-duplicate --aivat --threads 1",
         "match always-raise always-call uniform --game kuhn --hands 40 --threads 1",
         "games kuhn",
         "measure uniform --game kuhn --threads 1",

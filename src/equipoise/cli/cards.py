@@ -84,7 +84,7 @@ GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef
 
 
 @abstraction.command(
-    "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small"
+    "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small --force"
 )
 def abstraction_report(
     context: typer.Context,

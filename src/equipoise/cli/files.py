@@ -11,6 +11,7 @@ import typer
 
 from equipoise._errors import InputError, shown
 
+MOST_PATH = 200  # characters of a path in a message: its end is what tells files apart
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are there already.")]
 
 
@@ -26,14 +27,17 @@ def check_output(path: str | Path, *, force: bool = False, resumes: bool = False
         folder = file.is_dir()
     except (OSError, ValueError) as error:  # too long, or with a NUL
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot write {shown(str(path))}: {reason}", remedy="choose another name") from None
+        raise InputError(
+            f"cannot write {shown(str(path), MOST_PATH)}: {reason}", remedy="choose another name"
+        ) from None
     if folder:
-        raise InputError(f"{shown(str(path))} is a folder", remedy="name a file")
+        raise InputError(f"{shown(str(path), MOST_PATH)} is a folder", remedy="name a file")
     if there and not plain:
-        raise InputError(f"{shown(str(path))} is no plain file", remedy="name another file")
+        raise InputError(f"{shown(str(path), MOST_PATH)} is no plain file", remedy="name another file")
     if there and not (force or resumes):
         raise InputError(
-            f"{shown(str(path))} is there already", remedy="name another file, or add --force to overwrite it"
+            f"{shown(str(path), MOST_PATH)} is there already",
+            remedy="name another file, or add --force to overwrite it",
         )
     _check_folder(file.parent, str(path))
 
@@ -64,4 +68,6 @@ def _check_folder(folder: Path, path: str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(f"cannot write {shown(path)}: {error.strerror}", remedy="choose another place") from None
+        raise InputError(
+            f"cannot write {shown(path, MOST_PATH)}: {error.strerror}", remedy="choose another place"
+        ) from None

@@ -14,7 +14,7 @@ from equipoise.cli.files import Force, check_outputs, new_log, report_files
 
 @app.command(
     epilog="Examples: equipoise match runs/demo always-call --hands 1000000; equipoise match runs/demo "
-    '"runs/demo?post=purify" --log demo.phh; equipoise match runs/demo runs/other uniform --out results/cup; '
+    '"runs/demo?post=purify" --log demo.phh --force; equipoise match runs/demo runs/other uniform --out results/cup; '
     "equipoise match --replay demo.phh --game holdem.nolimit"
 )
 def match(

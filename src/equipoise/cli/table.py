@@ -73,7 +73,7 @@ def acpc(
 
 @app.command(
     "acpc-dealer",
-    epilog="Example: equipoise acpc-dealer --game holdem.nolimit --hands 1000 --seed 7 --log a-b.log",
+    epilog="Example: equipoise acpc-dealer --game holdem.nolimit --hands 1000 --seed 7 --log a-b.log --force",
 )
 def acpc_dealer(
     context: typer.Context,
