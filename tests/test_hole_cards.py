@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import sqrt
@@ -162,10 +163,15 @@ def test_parts_that_know_two_hole_cards_refuse_more(part: str, holes: int, tmp_p
 def test_other_formats_know_or_refuse_other_games(tmp_path: Path) -> None:
     rules = replace(load_game("holdem.nolimit"), hole_cards=4, board_cards=(0, 3, 0, 0), deck=FULL_DECK, name="omaha")
     agent = load_player("always-call", str(gamedef(rules, tmp_path)))
-    with equipoise.SlumbotServer(equipoise.SlumbotTable(agent, seed=1), "127.0.0.1", 0) as server:
-        won = equipoise.play_slumbot(agent, server.url, hands=20, seed=2)
+    with equipoise.SlumbotServer(equipoise.SlumbotTable(agent, seed=1), port=0) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        try:
+            won = equipoise.play_slumbot(agent, server.url, hands=20, seed=2)
+        finally:
+            server.shutdown()
     assert won.hands == 20 and won.chips % 100 == 0
     with pytest.raises(InputError, match="PHH cannot express"):
         LogWriter(tmp_path / "x.phh", rules)
+    assert not (tmp_path / "x.phh").exists()
     report = equipoise.game_report(rules)
     assert report.streets[0].raw_hands == 270_725 and report.streets[0].hands == 16_432
