@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import sqrt
@@ -24,7 +25,8 @@ from equipoise.play.logs import LogWriter
 from equipoise.solve.external import External
 from equipoise.solve.recipe import read_recipe
 from equipoise.strategy.profile import Profile
-from equipoise.tree.public_tree import FOLDED, PublicTree
+from equipoise.strategy.tables import probabilities
+from equipoise.tree.public_tree import DECISION, FOLDED, PublicTree
 
 HOLES = (3, 4)
 
@@ -66,13 +68,14 @@ def by_bucket(profiles: Sequence[Profile], buckets: BucketMap) -> naive.Strategy
     def chances(node: int, hole: naive.Cards, board: naive.Cards) -> Sequence[float]:
         key = node, hole, board
         if key not in known:
-            cards = np.array([[*hole, *board]], np.uint8)
-            street = int(tree.street[node])
-            bucket = int(buckets.bucket(street, tuple(cards[0].tolist())))
-            known[key] = profiles[int(tree.player[node])].at(node)[bucket].tolist()
+            known[key] = profiles[int(tree.player[node])].at(node)[buckets.bucket(hole, board)].tolist()
         return known[key]  # type: ignore[no-any-return]
 
     return chances
+
+
+def averaged(solver: External) -> Profile:
+    return Profile(solver.layout, probabilities(solver.layout, solver.average))
 
 
 @pytest.mark.parametrize("holes", HOLES)
@@ -80,12 +83,14 @@ def test_external_sampling_converges(holes: int) -> None:
     rules = game(holes)
     tree, buckets = build_tree(rules), BucketMap.lossless(rules)
     solver = External(tree, buckets, seed=1)
-    solver.run(100_000)
-    profile = solver.profile()
-    uniform = sum(
-        values(tree, lambda node, *_: [1 / int(tree.num_children[node])] * int(tree.num_children[node]), best=True)
+    solver.run(500_000)
+    uniform = Profile(solver.layout, np.ones_like(solver.average))
+    for node in np.flatnonzero(tree.kind == DECISION).tolist():
+        uniform.at(node)[:] = 1 / int(tree.num_children[node])
+    before, after = (
+        sum(values(tree, by_bucket([profile] * 2, buckets), best=True)) for profile in (uniform, averaged(solver))
     )
-    assert 0 < sum(values(tree, by_bucket([profile] * 2, buckets), best=True)) < uniform / 10
+    assert 0 < after < before / 10
 
 
 @pytest.mark.parametrize("holes", HOLES)
@@ -96,10 +101,8 @@ def test_matches_are_worth_what_all_deals_say(holes: int) -> None:
     one, two = Profile.random(layout, rng), Profile.random(layout, rng)
     agents = [TableAgent(name, layout, profile.chances, buckets) for name, profile in (("one", one), ("two", two))]
     result = equipoise.match(agents[0], agents[1], hands=400_000, duplicate=False, threads=1)
-    exact = (
-        values(tree, by_bucket([one, two], buckets), best=False)[0],
-        values(tree, by_bucket([two, one], buckets), best=False)[1],
-    )
+    seats = [by_bucket(profiles, buckets) for profiles in ([one, two], [two, one])]
+    exact = [values(tree, strategy, best=False)[seat] for seat, strategy in enumerate(seats)]
     unit = 1000 / rules.big_blind
     assert abs(result.mbb_per_hand - unit * sum(exact) / 2) < 5 / 1.96 * result.ci95
     for found, value in zip(result.by_player, exact, strict=True):
@@ -157,12 +160,18 @@ def test_parts_that_know_two_hole_cards_refuse_more(part: str, holes: int, tmp_p
     assert "\n" not in str(caught.value)
 
 
-def test_other_formats_refuse_other_games(tmp_path: Path) -> None:
+def test_other_formats_know_or_refuse_other_games(tmp_path: Path) -> None:
     rules = replace(load_game("holdem.nolimit"), hole_cards=4, board_cards=(0, 3, 0, 0), deck=FULL_DECK, name="omaha")
     agent = load_player("always-call", str(gamedef(rules, tmp_path)))
-    with pytest.raises(InputError, match="not played over Slumbot's API"):
-        equipoise.SlumbotTable(agent)
+    with equipoise.SlumbotServer(equipoise.SlumbotTable(agent, seed=1), port=0) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        try:
+            won = equipoise.play_slumbot(agent, server.url, hands=20, seed=2)
+        finally:
+            server.shutdown()
+    assert won.hands == 20 and won.chips % 100 == 0
     with pytest.raises(InputError, match="PHH cannot express"):
         LogWriter(tmp_path / "x.phh", rules)
+    assert not (tmp_path / "x.phh").exists()
     report = equipoise.game_report(rules)
     assert report.streets[0].raw_hands == 270_725 and report.streets[0].hands == 16_432

@@ -21,7 +21,7 @@ def phh_text(
 ) -> str:
     """One finished hand as a PHH file, `finishing` with what each player is left with."""
     rules = state.rules
-    _check_is_holdem(rules)
+    check_is_holdem(rules)
     if not state.is_over:
         raise InputError("the hand is not over", remedy="play it to the end")
     sizes = (
@@ -45,7 +45,8 @@ def phh_text(
     return "\n".join(lines) + "\n"
 
 
-def _check_is_holdem(rules: GameRules) -> None:
+def check_is_holdem(rules: GameRules) -> None:
+    """Refuse a game that the format cannot express."""
     holdem = (rules.hole_cards, rules.board_cards, rules.deck.size) == (2, (0, 3, 1, 1), 52)
     reverse_blinds = rules.blinds[0] > rules.blinds[1] and rules.first == (1, 0, 0, 0)
     sizes = rules.raise_sizes  # a small and a big bet, at most four of them a round
@@ -95,7 +96,7 @@ def read_phh(rules: GameRules, text: str) -> LogState:
 
 def phh_hand(rules: GameRules, table: dict[str, Any]) -> LogState:
     """The same of a TOML table."""
-    _check_is_holdem(rules)
+    check_is_holdem(rules)
     stacks = _check_header(rules, table)
     state, deal = _read_actions(rules, _texts(table, "actions"))
     names = _texts(table, "players") if "players" in table else ["p1", "p2"]

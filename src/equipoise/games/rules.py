@@ -69,8 +69,9 @@ class GameRules:
             raise InputError("raiseSize must be positive", remedy="write e.g. raiseSize = 10 10 20 20")
         if not self.limit and self.raise_sizes:
             raise InputError("raiseSize in a no-limit game", remedy="remove it, or say limit")
-        if self.most_chips > MOST_CHIPS or max(self.stacks) > UNLIMITED_STACK:
-            key = "raiseSize and maxRaises let" if self.most_chips < max(self.stacks) else "stack lets"
+        if max(self.stacks) > UNLIMITED_STACK or self.most_chips > MOST_CHIPS:
+            by_raises = self.limit and max(self.stacks) <= UNLIMITED_STACK
+            key = "raiseSize and maxRaises let" if by_raises else "stack lets"
             raise InputError(
                 f"{key} a player put in {shown(self.most_chips)} chips", remedy=f"use up to {MOST_CHIPS:,} chips"
             )

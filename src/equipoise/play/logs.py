@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from equipoise._errors import InputError, shown
 from equipoise.games.acpc import LogState, log_state_text, read_log_state
-from equipoise.games.phh import phh_text, read_phh
+from equipoise.games.phh import check_is_holdem, phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.games.state import BettingState, Deal
 from equipoise.measure.stats import mean_interval
@@ -48,6 +48,8 @@ class LogWriter:
 
     def __init__(self, path: str | Path, rules: GameRules) -> None:
         self.path, self.rules, self.format = Path(path), rules, log_format(path)
+        if self.format == PHH:
+            check_is_holdem(rules)
         self.hands, self._totals = 0, dict[str, int]()
         try:
             self._file: TextIO = self.path.open("x", encoding="utf-8")

@@ -30,7 +30,7 @@ from equipoise.abstraction.bet_menu import BetMenu, betting_table
 from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
 from equipoise.cards.deck import check_hole_cards
 from equipoise.games.gamedef import load_game, preset_names
-from equipoise.games.rules import GameRules
+from equipoise.games.rules import MOST_ROUNDS, GameRules
 from equipoise.solve.draws import Draws
 from equipoise.solve.recipe_text import apply_overrides
 from equipoise.solve.schedule import SCHEDULES
@@ -64,7 +64,7 @@ class SolverRecipe(_Checked):
     period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between two discounts
     prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
     stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: it restarts from the average so often
-    trunk: int | None = Field(default=None, ge=1)  # cfr-br: rounds above the sampled subgames; none: nothing is sampled
+    trunk: int | None = Field(default=None, ge=1, le=MOST_ROUNDS)  # cfr-br: rounds above the sampled subgames
     keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
     currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
 
