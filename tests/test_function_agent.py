@@ -141,14 +141,15 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert match(lambda _: np.int32(CALL), "always-call", game="kuhn", hands=20).mbb_per_hand == 0
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_what_cannot_be_measured_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def by_suit(view: View) -> int:
         return raiser(view) if view.hole[0] % 2 else CALL
 
     with pytest.raises(InputError, match="tells suits apart"):
         exploitability("leduc", by_suit, threads=1)
-    with pytest.raises(InputError, match=r"questions.*local_best_response"):
-        exploitability("holdem.flop", uniform, threads=1)
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"questions.*local_best_response"):
+        patch.setattr("equipoise.agents.function.MOST_QUESTIONS", 50)
+        exploitability("leduc", uniform, threads=1)
     with pytest.raises(InputError, match="functions change"):
         exploitability("leduc", uniform, threads=1, out="x.flops")
     with pytest.raises(InputError, match="cannot be measured"):

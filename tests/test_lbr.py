@@ -305,8 +305,8 @@ def test_an_agent_that_folds_and_one_that_cannot_be_called() -> None:
     [
         ({"game": "kuhn"}, "exact"),
         ({"game": "leduc"}, "exact"),
-        ({"game": "leduc", "sample_flops": 9}, "exact"),
-        ({"game": "leduc", "method": "lbr", "hands": 40, "bets": "all-in", "from_street": "flop"}, "lbr"),
+        ({"game": "leduc", "sample_flops": 9}, "sampled"),
+        ({"game": "leduc", "method": "lbr", "hands": 40, "from_street": "flop"}, "lbr"),
         ({"game": "holdem.limit", "hands": 4}, "lbr"),
         ({"game": "holdem.nolimit", "menu": "pot", "hands": 4}, "lbr"),
     ],
@@ -325,12 +325,13 @@ def test_auto_is_exact_where_it_can_be(options: dict, method: str) -> None:  # t
         ({"method": "lbr", "out": "flops"}, "flops sampled"),
         ({"method": "exact", "hands": 100}, "for an exact measurement"),
         ({"bets": "all-in"}, "use the method lbr"),
-        ({"method": "lbr", "bets": "half"}, "bet 'half'"),
+        ({"method": "lbr", "bets": "all-in"}, "limit game"),
+        ({"method": "lbr", "bets": "half", "game": "holdem.nolimit"}, "bet 'half'"),
     ],
 )
 def test_options_of_the_other_method_are_refused(options: dict, complaint: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(InputError, match=complaint):
-        measure_agent("uniform", game="leduc", **options)
+        measure_agent("uniform", **{"game": "leduc", **options})
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
