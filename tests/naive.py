@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.cards.deck import FULL_DECK, Deck
-from equipoise.tree.public_tree import DEAL, DECISION, PublicTree
+from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
 
 Cards: TypeAlias = tuple[int, ...]
 Strength: TypeAlias = tuple[int | tuple[int, ...], ...]  # compares as the hands do

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from equipoise import GameRules, load_game
-from equipoise._arrays import I64, U8
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.build import build_map
-from equipoise.abstraction.card_recipe import CardRecipe, read_cards
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import CardRecipe, read_cards
 from equipoise.cards.deck import Deck
+from equipoise.core.arrays import I64, U8
 from naive import all_deals
 
 HOLDEM = load_game("holdem.limit")

@@ -8,7 +8,7 @@ from functools import cache
 
 from equipoise import BettingState, GameRules
 from equipoise.agents.agent import View
-from equipoise.games.state import CALL, FOLD, Deal
+from equipoise.games.betting_state import CALL, FOLD, Deal
 
 Cards = tuple[int, ...]
 

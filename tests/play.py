@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import exp, log
 from random import Random
 
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal, Legal
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD, BettingState, Deal, Legal
 
 
 def random_deal(rules: GameRules, rng: Random) -> Deal:

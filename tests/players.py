@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.agents.agent import View
+from equipoise.games.betting_state import CALL, FOLD
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from equipoise import BetMenu, Deck, GameRules, build_tree, load_game
-from equipoise.abstraction.buckets import BucketMap, StreetBuckets
+from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.cards.isomorphism import HandIndexer
-from equipoise.tree.public_tree import PublicTree
+from equipoise.tree.betting_tree import PublicTree
 
 LEDUC = load_game("leduc")
 TWO_STREETS = dataclasses.replace(load_game("holdem.two-four"), deck=Deck(4, 3), max_raises=(1, 2), name="two streets")

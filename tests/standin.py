@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.solve.recipe import Recipe
-from equipoise.solve.run import Run, train
-from equipoise.solve.run_folder import RunFolder
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.runs.folder import RunFolder
+from equipoise.runs.recipe import Recipe
+from equipoise.training.loop import Run, train
+from equipoise.tree.betting_tree import PublicTree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import PublicTree
 
 RECIPE = Path(__file__).parent / "data" / "standin.toml"
 

@@ -15,18 +15,18 @@ import pytest
 
 import naive_kmeans
 from equipoise import GameRules, load_game
-from equipoise._arrays import I64
-from equipoise._errors import InputError
 from equipoise.abstraction import build, clusters, hands, hierarchy, nested
-from equipoise.abstraction.buckets import BEFORE, PUBLIC, BucketMap
-from equipoise.abstraction.build import build_map, map_path
-from equipoise.abstraction.card_recipe import CardRecipe, StreetRecipe, read_cards
-from equipoise.abstraction.clusters import Clusters, cluster_street, opponent_clusters, street_points
-from equipoise.abstraction.features import StreetFeatures, histograms, strengths
-from equipoise.abstraction.hands import HandSpace
-from equipoise.abstraction.public import cluster_public, public_distances
+from equipoise.abstraction.clustering.public_boards import cluster_public, public_distances
+from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
+from equipoise.abstraction.features.hand_space import HandSpace
+from equipoise.abstraction.maps.bucket_map import BEFORE, PUBLIC, BucketMap
+from equipoise.abstraction.maps.build import build_map, map_path
+from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe, read_cards
+from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, opponent_clusters, street_points
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.arrays import I64
+from equipoise.core.errors import InputError
 from naive_abstraction import (
     GAMES,
     RECIPES,
@@ -506,9 +506,9 @@ def _read_only(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("where", "failing"),
     [
-        ("equipoise.abstraction.buckets.BucketMap.save", _full),
-        ("equipoise._cache.os.fsync", _full),
-        ("equipoise._cache.tempfile.mkstemp", _read_only),
+        ("equipoise.abstraction.maps.bucket_map.BucketMap.save", _full),
+        ("equipoise.core.files.cache.os.fsync", _full),
+        ("equipoise.core.files.cache.tempfile.mkstemp", _read_only),
         ("pathlib.Path.mkdir", _read_only),
         ("pathlib.Path.unlink", _read_only),
     ],

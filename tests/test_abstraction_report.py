@@ -20,13 +20,13 @@ import equipoise
 import naive_features as naive
 from equipoise import BucketMap, Deck, GameRules, InputError, load_game
 from equipoise.abstraction import pictures, summary
-from equipoise.abstraction.hierarchy import board_distances
-from equipoise.abstraction.public import public_distances
-from equipoise.abstraction.public_report import in_the_plane
+from equipoise.abstraction.clustering.public_boards import public_distances
+from equipoise.abstraction.maps.hierarchy import board_distances
 from equipoise.abstraction.recipe_file import read_recipe
-from equipoise.abstraction.report import AbstractionReport, describe
+from equipoise.abstraction.report.numbers import AbstractionReport, describe
+from equipoise.abstraction.report.numbers import report as reporting
+from equipoise.abstraction.report.public_clusters import in_the_plane
 from equipoise.games.gamedef import write_gamedef
-from equipoise.measure import abstraction as reporting
 from naive import canonical
 
 SMALL = replace(
@@ -363,7 +363,7 @@ def test_hands_told_apart_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None
     """Of too many lossless buckets nothing is listed; the share of one is the number of its renamings."""
     known = described("lossless").summaries[2]
     assert known is not None
-    from equipoise.abstraction.lookup import _share_of_deal
+    from equipoise.abstraction.report.lookup import _share_of_deal
 
     for deal in naive_deals(SMALL, 2)[::997]:
         bucket = described("lossless").map.bucket(deal[:2], deal[2:])

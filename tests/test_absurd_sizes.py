@@ -14,17 +14,17 @@ import pytest
 
 import equipoise
 from equipoise import InputError, _machine, load_game, load_player
-from equipoise._errors import check_count, shown
-from equipoise._machine import MOST_THREADS, available_memory, thread_count
-from equipoise._text import MOST_TEXT, load_toml, read_text, read_toml
-from equipoise.abstraction.bet_menu import load_menu_table
-from equipoise.abstraction.card_recipe import load_cards
-from equipoise.games.phh import read_phh
+from equipoise.abstraction.maps.card_recipe import load_cards
+from equipoise.core.errors import check_count, shown
+from equipoise.core.files.text import MOST_TEXT, load_toml, read_text, read_toml
+from equipoise.core.machine import MOST_THREADS, available_memory, thread_count
+from equipoise.games.bet_menu import load_menu_table
+from equipoise.games.notation.phh import read_phh
 from equipoise.games.rules import MOST_CHIPS
 from equipoise.play.match import CHUNK, Match
-from equipoise.solve.recipe import load_recipe, read_recipe
-from equipoise.solve.recipe_text import apply_overrides
-from equipoise.solve.spot import load_spot
+from equipoise.runs.recipe import load_recipe, read_recipe
+from equipoise.runs.recipe_text import apply_overrides
+from equipoise.spots.spot import load_spot
 
 HUGE = 16**6000 - 1
 VALUES = {
@@ -249,7 +249,7 @@ def test_memory_is_the_least_of_all_limits(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_a_limit_of_the_address_space_is_memory() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30));"
-        "from equipoise._machine import available_memory; print(available_memory())"
+        "from equipoise.core.machine import available_memory; print(available_memory())"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < int(found.stdout) < 2**30

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from equipoise._errors import InputError
-from equipoise.games.acpc import LogState, MatchState, match_state_text, read_log_state
+from equipoise.core.errors import InputError
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
-from equipoise.games.state import CALL, FOLD, BettingState, Deal
-from equipoise.play.acpc_client import ClientResult, play_at
-from equipoise.play.acpc_dealer import DealerResult, Timeouts, deal_match, made_legal
+from equipoise.games.notation.acpc import LogState, MatchState, match_state_text, read_log_state
+from equipoise.play.acpc.client import ClientResult, play_at
+from equipoise.play.acpc.dealer import DealerResult, Timeouts, deal_match, made_legal
 from equipoise.play.logs import replay
 from players import player
 

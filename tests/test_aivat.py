@@ -12,15 +12,15 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from equipoise._errors import InputError
-from equipoise._jit import F64
 from equipoise.agents.agent import Agent, FunctionAgent, View
-from equipoise.agents.load import named_player
-from equipoise.agents.measured import NamedAgent
+from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.named import named_player
 from equipoise.cards.deck import Deck, hole_cards
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F64
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.measure.aivat import Aivat, AllInValues, Meeting, compare
 
 Agents: TypeAlias = tuple[Agent, Agent]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise import _array_file
-from equipoise._array_file import ALIGNED, load_arrays, load_header, save_arrays
-from equipoise._errors import InputError
+from equipoise.core.errors import InputError
+from equipoise.core.files import array_file as _array_file
+from equipoise.core.files.array_file import ALIGNED, load_arrays, load_header, save_arrays
 
 FORMAT = "things 1"
 HEADER = {"for": "a test", "numbers": [1, 2.5, None], "deep": {"a": True}}
@@ -206,8 +206,8 @@ def _read_only(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("where", "failing", "said"),
     [
-        ("equipoise._files.os.fsync", _full_disk, "No space left on device"),
-        ("equipoise._files.os.open", _read_only, "Permission denied"),
+        ("equipoise.core.files.writing.os.fsync", _full_disk, "No space left on device"),
+        ("equipoise.core.files.writing.os.open", _read_only, "Permission denied"),
     ],
 )
 def test_a_write_that_fails_leaves_what_was_there(

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from equipoise import load_game
-from equipoise._array_file import load_arrays, save_arrays
-from equipoise._errors import InputError
-from equipoise.abstraction import buckets as module
-from equipoise.abstraction.buckets import BEFORE, BLOCKED, FORMAT, PUBLIC, BucketMap, card_fingerprint
+from equipoise.abstraction.maps import bucket_map as module
+from equipoise.abstraction.maps.bucket_map import BEFORE, BLOCKED, FORMAT, PUBLIC, BucketMap, card_fingerprint
 from equipoise.cards.deck import hole_index
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.errors import InputError
+from equipoise.core.files.array_file import load_arrays, save_arrays
 from naive import canonical
 from naive_abstraction import GAMES, HOLDEM, RECIPES, every_bucket, every_deal, small, small_map
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise import load_game
-from equipoise._errors import InputError
-from equipoise.abstraction import card_recipe
-from equipoise.abstraction.card_recipe import CardRecipe, StreetRecipe, load_cards, read_cards
+from equipoise.abstraction.maps import card_recipe
+from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe, load_cards, read_cards
+from equipoise.core.errors import InputError
 from naive_abstraction import GAMES, HOLDEM, RECIPES, small, small_map
 
 THREE = GAMES["three"]

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from equipoise import GameRules, InputError, build_tree, exploitability, load_game
-from equipoise._jit import F64
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
-from equipoise.experiments.leduc_pathology import PUBLISHED, VALUE, class_map, pathology
-from equipoise.solve.bucketed_engine import BucketedEngine
-from equipoise.solve.cfr_br import CFRBR, AbstractCFR, begin_stage, profile_of
-from equipoise.solve.schedule import Weights
-from equipoise.solve.vector_cfr import VectorCFR
+from equipoise.core.jit import F64
+from equipoise.experiments.cfr_br.leduc_pathology import PUBLISHED, VALUE, class_map, pathology
+from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, begin_stage, profile_of
+from equipoise.solvers.schedule import Weights
+from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import DECISION, PublicTree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION, PublicTree
+from equipoise.walk.bucketed_engine import BucketedEngine
 from small_games import LEDUC, LIMIT, TWO_STREETS, forgetful
 
 GAMES = {"kuhn": load_game("kuhn"), "leduc": LEDUC, "small": TWO_STREETS, "streets": LIMIT}

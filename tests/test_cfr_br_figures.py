@@ -19,19 +19,19 @@ import pytest
 
 from equipoise import InputError, exploitability, load_recipe, match
 from equipoise.agents.blueprint import blueprint
-from equipoise.agents.load import load_player
+from equipoise.agents.named import load_player
 from equipoise.experiments import cfr_br_figure_6, cfr_br_figure_8, cfr_br_figure_11, limit_curves
-from equipoise.experiments.cfr_br_figure_6 import CFR_CURVE, contenders, curve_of, figure_6
-from equipoise.experiments.cfr_br_figure_8 import figure_8
-from equipoise.experiments.cfr_br_figure_11 import figure_11
-from equipoise.experiments.limit_curves import Scale, kept_points, looks
+from equipoise.experiments.cfr_br.figure_6 import CFR_CURVE, contenders, curve_of, figure_6
+from equipoise.experiments.cfr_br.figure_8 import figure_8
+from equipoise.experiments.cfr_br.figure_11 import figure_11
+from equipoise.experiments.cfr_br.limit_curves import Scale, kept_points, looks
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.flop_sample import FlopSample
-from equipoise.solve.cost import cost_of, working_bytes
-from equipoise.solve.external import External
-from equipoise.solve.hybrid import HybridCFRBR
-from equipoise.solve.recipe import with_solver
-from equipoise.solve.run_folder import RunFolder
+from equipoise.runs.cost import cost_of, working_bytes
+from equipoise.runs.folder import RunFolder
+from equipoise.runs.recipe import with_solver
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
+from equipoise.solvers.external_sampling import External
 from equipoise.strategy.file import load_strategy
 from small_games import TWO_STREETS
 
@@ -64,7 +64,9 @@ def steady_clock() -> Iterator[None]:
                 now += seconds * iterations
 
             patch.setattr(solver, "run", run)
-        patch.setattr("equipoise.solve.run.time", SimpleNamespace(perf_counter=lambda: now, monotonic=time.monotonic))
+        patch.setattr(
+            "equipoise.training.loop.time", SimpleNamespace(perf_counter=lambda: now, monotonic=time.monotonic)
+        )
         yield
 
 
@@ -213,10 +215,10 @@ def test_the_pieces_need_neither_pictures_nor_a_terminal(done: tuple[Path, list[
 import sys
 for name in ("typer", "rich", "matplotlib"):
     sys.modules[name] = None
-from equipoise.experiments.cfr_br_figure_11 import figure_11
-from equipoise.experiments.cfr_br_figure_8 import figure_8
-from equipoise.experiments.cfr_br_figure_6 import figure_6
-from equipoise.experiments.limit_curves import Scale
+from equipoise.experiments.cfr_br.figure_11 import figure_11
+from equipoise.experiments.cfr_br.figure_8 import figure_8
+from equipoise.experiments.cfr_br.figure_6 import figure_6
+from equipoise.experiments.cfr_br.limit_curves import Scale
 scale = {small!r}
 rows = figure_6({str(out)!r}, scale, lambda line: None)
 print(len(rows), len(figure_8({str(out)!r}, scale, lambda line: None)))

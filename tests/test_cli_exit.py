@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import equipoise
 from equipoise import InputError, Solution
-from equipoise.cli.commands import app
+from equipoise.cli.commands.registry import app
 
 ROOT = Path(__file__).parent.parent
 SPOT = str(ROOT / "spots" / "turn.toml")
@@ -125,7 +125,7 @@ def test_all_json_is_strict(tmp_path: Path) -> None:
 
 def test_reports_are_strict_json(tmp_path: Path) -> None:
     from equipoise.measure.report import write_report
-    from equipoise.solve.run_folder import RunFolder
+    from equipoise.runs.folder import RunFolder
 
     write_report(tmp_path / "x", {"width": float("inf")}, [{"value": float("nan")}], lambda *_: None)
     assert strict((tmp_path / "x.json").read_text()) == {"width": None, "rows": [{"value": None}]}
@@ -142,7 +142,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("solve.solving._run", "play.match.Match.play", "measure.abstraction.describe"):
         monkeypatch.setattr(f"equipoise.{name}", work)
-    monkeypatch.setattr("equipoise.experiments.leduc_pathology.run", work)
+    monkeypatch.setattr("equipoise.experiments.cfr_br.leduc_pathology.run", work)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -221,7 +221,7 @@ def test_a_training_that_misses_its_target_has_an_exit_code(tmp_path: Path) -> N
 
 
 IN_A_SOLVE = """
-import equipoise.solve.solving as solving
+import equipoise.spots.solve as solving
 solving._warm_up = lambda *_: None
 run = solving.VectorCFR.run
 def one(self, count):
@@ -230,7 +230,7 @@ def one(self, count):
 solving.VectorCFR.run = one
 """
 IN_A_TRAINING = """
-import equipoise.solve.run as runs
+import equipoise.training.loop as runs
 go = runs._Training.go
 def ask(self, asked):
     os.kill(os.getpid(), signal.NUMBER)

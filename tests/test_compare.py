@@ -17,12 +17,12 @@ import pytest
 
 import equipoise
 from equipoise import AbstractCFR, BucketMap, InputError, build_tree, compare_abstractions, load_game, measure_agent
-from equipoise._array_file import load_header
-from equipoise.experiments.compare import winnings
-from equipoise.experiments.comparison import AbstractionComparison, Ranking, rank
-from equipoise.experiments.curves import FORMAT, Curve, Measuring, Point, Until, follow
+from equipoise.core.files.array_file import load_header
+from equipoise.experiments.lab.compare import winnings
+from equipoise.experiments.lab.comparison import AbstractionComparison, Ranking, rank
+from equipoise.experiments.lab.curves import FORMAT, Curve, Measuring, Point, Until, follow
 from equipoise.play.tournament import Tournament
-from equipoise.solve.recipe import Recipe, load_recipe, with_solver
+from equipoise.runs.recipe import Recipe, load_recipe, with_solver
 from equipoise.strategy.file import load_strategy
 
 LEDUC = load_game("leduc")
@@ -394,7 +394,7 @@ def test_the_command(recipes: dict[str, str]) -> None:
 
 def test_the_three_of_equal_size() -> None:
     read = [load_recipe(f"two-four-{name}") for name in ("ehs", "ehs2", "ochs")]
-    sizes = {equipoise.solve.cost.cost_of(recipe).infosets for recipe in read}
+    sizes = {equipoise.runs.cost.cost_of(recipe).infosets for recipe in read}
     assert sizes == {1790}
     assert {recipe.stop.minutes for recipe in read} == {3}
     assert {recipe.solver.trunk for recipe in read} == {1}

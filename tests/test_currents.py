@@ -16,18 +16,18 @@ import pytest
 
 import equipoise
 from equipoise import CFRBR, InputError, build_tree, load_game, load_strategy, measure_agent, run_strategy
-from equipoise._array_file import load_arrays
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.measure.training import _draw, draw_progress, measure_of
-from equipoise.solve import run as runs
-from equipoise.solve.cost import cost_of
-from equipoise.solve.currents import Currents
-from equipoise.solve.draws import Draws
-from equipoise.solve.hybrid import HybridCFRBR
-from equipoise.solve.looks import Look, Measured
-from equipoise.solve.recipe import Recipe, load_recipe
-from equipoise.solve.run_folder import FORMAT, RunFolder
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.files.array_file import load_arrays
+from equipoise.runs.cost import cost_of
+from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.iteration_reservoir import Draws
+from equipoise.runs.progress import Look, Measured
+from equipoise.runs.recipe import Recipe, load_recipe
+from equipoise.runs.strategy_snapshots import Currents
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from equipoise.strategy.tables import probabilities, to_bytes
+from equipoise.training import loop as runs
+from equipoise.training.train import _draw, draw_progress, measure_of
 from equipoise.tree.infosets import SlotLayout
 
 LEDUC = load_game("leduc")

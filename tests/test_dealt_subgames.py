@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from equipoise import load_game
-from equipoise.solve.board_samples import BoardSource
-from equipoise.solve.dealt_subgames import BLOCK, KEPT_BYTES, DealtSubgames, block_of
+from equipoise.solvers.board_samples import BoardSource
+from equipoise.solvers.cfr_br.subgame_prefetch import BLOCK, KEPT_BYTES, DealtSubgames, block_of
 from small_games import LIMIT
 
 

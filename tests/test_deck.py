@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise._errors import InputError
 from equipoise.cards.deck import FULL_DECK, RANKS, SUITS, Deck, hole_cards, hole_index
+from equipoise.core.errors import InputError
 
 decks = st.builds(Deck, st.integers(1, 13), st.integers(1, 4))
 

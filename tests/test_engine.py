@@ -19,13 +19,13 @@ import pytest
 import naive
 from equipoise import BetMenu, Deck, GameRules, build_tree, equity, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
-from equipoise.solve.engine import Engine, look
-from equipoise.solve.plan import BEST, EVALUATE, UPDATE, Step, Tables
-from equipoise.solve.program import Stakes
-from equipoise.solve.spot import Spot, read_spot
-from equipoise.solve.vector_cfr import VectorCFR
-from equipoise.tree.public_cards import deal_boards
-from equipoise.tree.public_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.spot import Spot, read_spot
+from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.boards import deal_boards
+from equipoise.walk.betting_program import Stakes
+from equipoise.walk.engine import Engine, look
+from equipoise.walk.plan import BEST, EVALUATE, UPDATE, Step, Tables
 from textures import FLOPS, RANGES
 
 Weights = npt.NDArray[np.float64]
@@ -387,10 +387,10 @@ def test_a_spot_can_be_an_odd_pot() -> None:
 CHECKED = """
 import numpy as np
 from equipoise import load_game, build_tree
-from equipoise.solve.engine import Engine
-from equipoise.solve.spot import read_spot
-from equipoise.solve.vector_cfr import VectorCFR
-from equipoise.tree.public_cards import deal_boards
+from equipoise.walk.engine import Engine
+from equipoise.spots.spot import read_spot
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.tree.boards import deal_boards
 
 spot = read_spot('''
 board = "Ah 9h 4c 9d"

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise._errors import InputError
-from equipoise._jit import I64, U8, U16, kernel
 from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
-from equipoise.cards.evaluate import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
+from equipoise.cards.hand_ranks import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
+from equipoise.core.errors import InputError
+from equipoise.core.jit import I64, U8, U16, kernel
 from naive import random_hands, rank_five, rank_seven, rank_three_card
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
@@ -229,7 +229,7 @@ def test_tables_are_small() -> None:
 
 
 def test_damaged_tables_are_built_again(tmp_path: Path) -> None:
-    script = "from equipoise.cards.evaluate import Ranker; print(*Ranker(cards=5).ranks_on_board([12, 17, 33]))"
+    script = "from equipoise.cards.hand_ranks import Ranker; print(*Ranker(cards=5).ranks_on_board([12, 17, 33]))"
 
     def run() -> str:
         environment = {**os.environ, "EQUIPOISE_CACHE": str(tmp_path)}

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from equipoise import GameRules, InputError, exploitability, load_game
-from equipoise._jit import F32, F64, I64, kernel
-from equipoise.abstraction.bet_menu import BetMenu, load_menu
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.build import build_map
-from equipoise.abstraction.card_recipe import read_cards
-from equipoise.agents.measured import ByBucket, ProfileAgent
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import read_cards
+from equipoise.agents.card_blind import ByBucket, ProfileAgent
 from equipoise.cards.deck import Deck
-from equipoise.solve.engine import Engine
-from equipoise.solve.external import External
-from equipoise.solve.sampled_walk import SKIPPED, Room, Sampling, deal, walk_sampled
-from equipoise.solve.vector_cfr import VectorCFR
+from equipoise.core.jit import F32, F64, I64, kernel
+from equipoise.games.bet_menu import BetMenu, load_menu
+from equipoise.solvers.external_kernel import SKIPPED, Room, Sampling, deal, walk_sampled
+from equipoise.solvers.external_sampling import External
+from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import DECISION, PublicTree, build_tree
+from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_cards import PublicCards, deal_boards
-from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
+from equipoise.walk.engine import Engine
 
 SMALL = dataclasses.replace(
     load_game("holdem.limit"),

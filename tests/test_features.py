@@ -17,12 +17,12 @@ import pytest
 
 import naive_features as naive
 from equipoise import GameRules, load_game
-from equipoise._cache import mapped_arrays
-from equipoise._errors import InputError
 from equipoise.abstraction import features, hands
-from equipoise.abstraction.features import StreetFeatures
-from equipoise.abstraction.hands import HandBlock, HandSpace
+from equipoise.abstraction.features.card_features import StreetFeatures
+from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
 from equipoise.cards.deck import FULL_DECK, Deck, hole_index
+from equipoise.core.errors import InputError
+from equipoise.core.files.cache import mapped_arrays
 
 HOLDEM = load_game("holdem.limit")
 TWO_FOUR = load_game("holdem.two-four")

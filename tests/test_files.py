@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from equipoise._files import is_temporary, remove_remains, write_whole
+from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
 
 USERS = (".env", ".gitignore", ".equipoise-tmp", ".equipoise-tmp-notes", ".000000000300.ckpt.abc.ckpt", "notes.txt")
 WRITER = """
 import sys, time
 from pathlib import Path
-from equipoise._files import write_whole
+from equipoise.core.files.writing import write_whole
 def write(path):
     path.write_bytes(b"half")
     print("writing", flush=True)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from equipoise import load_game
-from equipoise._jit import F32
-from equipoise.abstraction.card_recipe import CardRecipe, PublicRecipe, StreetRecipe
-from equipoise.abstraction.hierarchy import base_transitions
-from equipoise.abstraction.public import cluster_public, public_distances
-from equipoise.experiments.tartanian7_flops import example_share, flop
+from equipoise.abstraction.clustering.public_boards import cluster_public, public_distances
+from equipoise.abstraction.maps.card_recipe import CardRecipe, PublicRecipe, StreetRecipe
+from equipoise.abstraction.maps.hierarchy import base_transitions
+from equipoise.core.jit import F32
+from equipoise.experiments.tartanian7.flops import example_share, flop
 
 BASE = 500  # `equipoise reproduce tartanian7-flops` takes the paper's 5,000
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from equipoise import FunctionAgent, InputError, View, exploitability, load_game, load_player, match
-from equipoise.games.state import CALL, FOLD
+from equipoise.games.betting_state import CALL, FOLD
 
 
 def uniform(view: View) -> dict[int, float]:
@@ -55,7 +55,7 @@ def test_a_function_that_looks_at_its_cards_is_measured() -> None:
 
 def best_response_in_kuhn(function: Callable[[View], int], player: int) -> float:
     """Every strategy of the responder, card by card: the most that it wins."""
-    from equipoise.games.state import BettingState, Deal
+    from equipoise.games.betting_state import BettingState, Deal
 
     rules = load_game("kuhn")
 

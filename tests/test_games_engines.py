@@ -23,10 +23,10 @@ import pokerkit
 import pyspiel
 import pytest
 
-from equipoise.games import acpc
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal, Legal
 from equipoise.games.gamedef import load_game
+from equipoise.games.notation import acpc
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD, BettingState, Deal, Legal
 from play import decisions, kinds, random_action, random_deal
 
 LIMIT = load_game("holdem.limit")

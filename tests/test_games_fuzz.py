@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from equipoise.games import acpc, slumbot
+from equipoise.games.betting_state import Deal
 from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
 from equipoise.games.rules import GameRules
-from equipoise.games.state import Deal
 from play import random_deal, random_hand, random_state
 
 GAMES = [load_game(name) for name in preset_names()]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise._errors import InputError
 from equipoise.cards.deck import Deck
+from equipoise.core.errors import InputError
+from equipoise.games.betting_state import CALL, FOLD, BettingState
 from equipoise.games.gamedef import load_game, preset_about, preset_names, read_gamedef, write_gamedef
 from equipoise.games.rules import MOST_CHIPS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
-from equipoise.games.state import CALL, FOLD, BettingState
 from play import decisions, longest_hand, random_deal, random_hand, random_state
 
 LIMIT = load_game("holdem.limit")

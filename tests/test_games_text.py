@@ -11,12 +11,12 @@ import pokerkit
 import pytest
 from pokerkit.notation import parse_action
 
-from equipoise._errors import InputError
+from equipoise.core.errors import InputError
 from equipoise.games import acpc, slumbot
+from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.gamedef import load_game, preset_names
-from equipoise.games.phh import phh_text
+from equipoise.games.notation.phh import phh_text
 from equipoise.games.rules import GameRules
-from equipoise.games.state import BettingState, Deal
 from play import decisions, longest_hand, random_deal, random_hand, random_state
 
 DATA = Path(__file__).parent / "data"

@@ -10,8 +10,8 @@ import pytest
 
 from equipoise import Deck, GameRules, exploitability, load_game
 from equipoise.agents.blueprint import profile_agent
-from equipoise.solve.growing_boards import FIRST, GROW, GrowingBoards, growth_of
-from equipoise.solve.hybrid import HybridCFRBR
+from equipoise.solvers.cfr_br.board_curriculum import FIRST, GROW, GrowingBoards, growth_of
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from small_games import forgetful, tree_of
 
 LIMIT = load_game("holdem.limit")

@@ -16,17 +16,17 @@ import pytest
 import equipoise
 import naive
 from equipoise import Deck, GameRules, InputError, SlotLayout, build_tree, load_game, load_player
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.table import TableAgent
 from equipoise.cards.deck import FULL_DECK
 from equipoise.cards.runouts import Runouts
 from equipoise.games.gamedef import write_gamedef
 from equipoise.play.logs import LogWriter
-from equipoise.solve.external import External
-from equipoise.solve.recipe import read_recipe
+from equipoise.runs.recipe import read_recipe
+from equipoise.solvers.external_sampling import External
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import probabilities
-from equipoise.tree.public_tree import DECISION, FOLDED, PublicTree
+from equipoise.tree.betting_tree import DECISION, FOLDED, PublicTree
 
 HOLES = (3, 4)
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from equipoise import GameRules, InputError, exploitability, load_game
-from equipoise._jit import F32
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
-from equipoise.experiments.leduc_pathology import PUBLISHED, VALUE, class_map
-from equipoise.solve import dealt_subgames
-from equipoise.solve.board_samples import BoardSource
-from equipoise.solve.bucketed_engine import BucketedEngine
-from equipoise.solve.hybrid import HybridCFRBR
-from equipoise.solve.recipe import read_recipe
-from equipoise.solve.schedule import Weights
+from equipoise.core.jit import F32
+from equipoise.experiments.cfr_br.leduc_pathology import PUBLISHED, VALUE, class_map
+from equipoise.runs.recipe import read_recipe
+from equipoise.solvers.board_samples import BoardSource
+from equipoise.solvers.cfr_br import subgame_prefetch as dealt_subgames
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
+from equipoise.solvers.schedule import Weights
+from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION
+from equipoise.walk.bucketed_engine import BucketedEngine
 from small_games import LEDUC, LIMIT, NO_LIMIT, TWO_STREETS, forgetful, tree_of
 
 GAMES = {rules.name: rules for rules in (LEDUC, TWO_STREETS, LIMIT, NO_LIMIT)}

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise._errors import InputError
-from equipoise._jit import I64, U8, kernel
 from equipoise.cards.deck import FULL_DECK, Deck
 from equipoise.cards.isomorphism import MOST_IN_GROUP, HandIndexer, IndexTables, hand_index, hand_of_index
+from equipoise.core.errors import InputError
+from equipoise.core.jit import I64, U8, kernel
 from naive import all_deals, canonical, random_hands
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hand_index"]

@@ -18,11 +18,11 @@ import pytest
 
 import equipoise
 from equipoise import _cache, _compiled
-from equipoise._jit import U8, U64, inner, kernel, popcount
+from equipoise.core.jit import U8, U64, inner, kernel, popcount
 
 PACKAGE = Path(equipoise.__file__).parent
 TESTS = Path(__file__).parent
-RANK = "from equipoise.cards.evaluate import Ranker; print(Ranker(cards=5).rank([48, 49, 50, 51, 0]))"
+RANK = "from equipoise.cards.hand_ranks import Ranker; print(Ranker(cards=5).rank([48, 49, 50, 51, 0]))"
 FOUR_ACES = "7440\n"  # 7462 ranks, ten straight flushes at the top, then the aces' twelve kickers from the deuce up
 
 
@@ -76,7 +76,7 @@ class SmallPackage:
         small.write("other", "VALUE = 1\n")
         small.write(
             "caller",
-            "from equipoise._jit import kernel\nfrom equipoise.called import called\n"
+            "from equipoise.core.jit import kernel\nfrom equipoise.called import called\n"
             "@kernel\ndef caller(x): return called(x) + 1\n",
         )
         return small
@@ -89,7 +89,7 @@ class SmallPackage:
         (self.folder / "source" / "equipoise" / f"{module}.py").write_text(text)
 
     def write_called(self, constant: int, comment: str = "") -> None:
-        text = f"from equipoise._jit import inlined\n{comment}\n@inlined\ndef called(x): return {constant} * x\n"
+        text = f"from equipoise.core.jit import inlined\n{comment}\n@inlined\ndef called(x): return {constant} * x\n"
         self.write("called", text)
 
     def run(self) -> tuple[int, bool]:
@@ -192,7 +192,7 @@ def test_a_cache_folder_of_others_is_refused(tmp_path: Path) -> None:
     """Compiled code is run: a folder in which somebody else can put it is not used."""
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
-    said = "import equipoise._cache as c\ntry: print(c.cache_folder('compiled'))\nexcept ValueError as e: print(e)"
+    said = "import equipoise.core.files.cache as c\ntry: print(c.cache_folder('compiled'))\nexcept ValueError as e: print(e)"
     assert python("-c", said, EQUIPOISE_CACHE=str(folder)) == f"{folder / 'compiled'}\n"
     assert (folder / "compiled").stat().st_mode & 0o777 == 0o700
     for bad in (folder, folder / "compiled"):

@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import naive_kmeans as naive
-from equipoise._errors import InputError
-from equipoise.abstraction import nearest as nearest_module
-from equipoise.abstraction import seeding
-from equipoise.abstraction.distance import Metric, distances
-from equipoise.abstraction.kmeans import Clustering, choose_centres, kmeans, lloyd, nearest
+from equipoise.abstraction.clustering import nearest as nearest_module
+from equipoise.abstraction.clustering import seeding
+from equipoise.abstraction.clustering.distance import Metric, distances
+from equipoise.abstraction.clustering.kmeans import Clustering, choose_centres, kmeans, lloyd, nearest
+from equipoise.core.errors import InputError
 
 Array = npt.NDArray[Any]
 METRICS: tuple[Metric, ...] = ("l2", "emd")
@@ -110,7 +110,7 @@ def test_labels_are_the_nearest_centroids(metric: Metric) -> None:
 def test_threads_and_parts_do_not_matter(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
     points, weights = strengths(11, 3000), np.random.default_rng(12).random(3000)
     monkeypatch.setattr(seeding, "PART", 500)
-    monkeypatch.setattr("equipoise.abstraction.kmeans.CHUNK", 300)
+    monkeypatch.setattr("equipoise.abstraction.clustering.kmeans.CHUNK", 300)
     monkeypatch.setattr(nearest_module, "CHUNK", 300)
     one, two = (kmeans(points, weights, 90, metric=metric, seed=13, threads=threads, restarts=2) for threads in (1, 2))
     same(one, two)

@@ -22,19 +22,19 @@ from equipoise import (
     measure_agent,
     read_gamedef,
 )
-from equipoise.abstraction.bet_menu import BetMenu
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import FunctionAgent, View
 from equipoise.agents.blueprint import profile_agent
-from equipoise.agents.load import load_player
-from equipoise.agents.measured import ProfileAgent
+from equipoise.agents.card_blind import ProfileAgent
+from equipoise.agents.named import load_player
 from equipoise.agents.table import TableAgent
-from equipoise.games.state import CALL, FOLD
+from equipoise.games.bet_menu import BetMenu
+from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.lbr import considered_raises, read_bets, read_street
 from equipoise.measure.stats import Moments, without_luck
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import build_tree
 from naive_lbr import NaiveLbr
 
 MENU = BetMenu.from_table({"bet": [1.0, "all-in"], "cap": 2}, 2)

@@ -9,9 +9,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from equipoise import console
-from equipoise.live import TrainingPanel, duration
-from equipoise.solve.looks import Look
+from equipoise.cli.render import console
+from equipoise.cli.render.training_panel import TrainingPanel, duration
+from equipoise.runs.progress import Look
 
 LOOK = Look(12_345_678, 75.0, 10**9, 1_234_567.0, 23_456_789.0, 0.012345, 0.5, 17.25, 3725.0, 42.0)
 
@@ -69,7 +69,7 @@ def panel_text(panel: TrainingPanel) -> str:
 
 def test_time_goes_on_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("equipoise.live.time.monotonic", lambda: now)
+    monkeypatch.setattr("equipoise.cli.render.training_panel.time.monotonic", lambda: now)
     panel = TrainingPanel(terminal())
     panel.look(LOOK)
     now += 25

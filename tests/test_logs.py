@@ -11,12 +11,12 @@ import pokerkit
 import pytest
 
 from equipoise import GameRules, InputError, LogWriter, load_game, replay
-from equipoise.agents.load import named_player
-from equipoise.agents.measured import NamedAgent
-from equipoise.console_match import print_replay
-from equipoise.games.acpc import read_log_state
-from equipoise.games.phh import phh_text, read_phh
-from equipoise.games.state import Deal
+from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.named import named_player
+from equipoise.cli.render.match import print_replay
+from equipoise.games.betting_state import Deal
+from equipoise.games.notation.acpc import read_log_state
+from equipoise.games.notation.phh import phh_text, read_phh
 from equipoise.play.logs import MOST_LINE, log_names
 from equipoise.play.match import match
 from play import longest_hand, random_deal, random_hand

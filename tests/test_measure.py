@@ -14,11 +14,11 @@ import pytest
 
 import equipoise
 from equipoise import BettingState, Exploitability, GameRules, InputError, exploitability, load_game, read_gamedef
-from equipoise.agents.measured import NAMES, NamedAgent
-from equipoise.games.state import CALL, FOLD
+from equipoise.agents.card_blind import NAMES, NamedAgent
+from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.best_response import METHODS
 from equipoise.measure.stats import t975
-from equipoise.tree.public_tree import DECISION, build_tree, prune
+from equipoise.tree.betting_tree import DECISION, build_tree, prune
 
 TIE = 1e-5
 SMALL = ["kuhn", "leduc", "rhode-island", "holdem.two-four", "holdem.flop"]

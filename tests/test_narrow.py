@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise._jit import kernel
-from equipoise.solve.narrow import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
-from equipoise.solve.regret import add_average, add_regret, mean_value, pass_reach
-from equipoise.solve.walk import sum_rows
+from equipoise.core.jit import kernel
+from equipoise.walk.regret_matching import add_average, add_regret, mean_value, pass_reach
+from equipoise.walk.short_ranges import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
+from equipoise.walk.walk import sum_rows
 
 START = 3  # where a decision's rows start in a table: anywhere
 

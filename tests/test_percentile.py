@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise._errors import InputError
-from equipoise.abstraction.percentile import bucket_weights, percentile_buckets, percentile_parts, percentile_two
+from equipoise.abstraction.maps.percentile import bucket_weights, percentile_buckets, percentile_parts, percentile_two
+from equipoise.core.errors import InputError
 
 Hands = list[tuple[int, int, int]]  # key, weight, parent
 hands_of = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 30), st.integers(0, 3)), min_size=1, max_size=60)

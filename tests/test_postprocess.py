@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise import InputError, PostProcess, build_tree, exploitability, load_game, process_profile
-from equipoise._jit import F64
-from equipoise.abstraction.bet_menu import load_menu
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import View, replay
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.postprocess import SAME, process_row
 from equipoise.agents.table import TableAgent
-from equipoise.games.state import CALL, FOLD
-from equipoise.solve.external import External
+from equipoise.core.jit import F64
+from equipoise.games.bet_menu import load_menu
+from equipoise.games.betting_state import CALL, FOLD
+from equipoise.solvers.external_sampling import External
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import probabilities
+from equipoise.tree.betting_tree import DECISION, PublicTree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION, PublicTree
 
 POT = 100  # the opponent's chips in the example, so that a bet of the pot is to 300
 EXAMPLE_ACTIONS = (FOLD, CALL, *(POT + round(size * 2 * POT) for size in (0.5, 0.75, 1, 1.5, 2, 5, 9)))

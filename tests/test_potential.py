@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pytest
 
 import naive_kmeans as naive
-from equipoise._errors import InputError
-from equipoise.abstraction import potential
-from equipoise.abstraction.kmeans import Clustering
-from equipoise.abstraction.potential import potential_kmeans, potential_nearest
+from equipoise.abstraction.clustering import potential_aware as potential
+from equipoise.abstraction.clustering.kmeans import Clustering
+from equipoise.abstraction.clustering.potential_aware import potential_kmeans, potential_nearest
+from equipoise.core.errors import InputError
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ import naive
 from equipoise import Deck, GameRules, InputError, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
 from equipoise.cards.ranges import Range
-from equipoise.tree.public_cards import NO_CARD, PublicCards, all_in_matrix, deal_boards
+from equipoise.tree.boards import NO_CARD, PublicCards, all_in_matrix, deal_boards
 from textures import FLOPS, RANGES
 
 HOLDEM = load_game("holdem.nolimit")

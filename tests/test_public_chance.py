@@ -12,22 +12,22 @@ import pytest
 
 import small_games
 from equipoise import GameRules, exploitability, load_game
-from equipoise._jit import F64, U32
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.agents.measured import ByBucket, ProfileAgent
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.card_blind import ByBucket, ProfileAgent
 from equipoise.cards.isomorphism import HandIndexer
-from equipoise.solve import public_chance
-from equipoise.solve.board_samples import BoardSource
-from equipoise.solve.engine import Engine
-from equipoise.solve.plan import UPDATE, Step
-from equipoise.solve.public_chance import PublicChance
-from equipoise.solve.schedule import SCHEDULES
-from equipoise.solve.solver import Solver
-from equipoise.solve.vector_cfr import VectorCFR
+from equipoise.core.jit import F64, U32
+from equipoise.solvers import public_chance
+from equipoise.solvers.board_samples import BoardSource
+from equipoise.solvers.public_chance import PublicChance
+from equipoise.solvers.schedule import SCHEDULES
+from equipoise.solvers.solver import Solver
+from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree
+from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_cards import PublicCards, deal_boards
-from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree
+from equipoise.walk.engine import Engine
+from equipoise.walk.plan import UPDATE, Step
 from small_games import LIMIT, NO_LIMIT, forgetful
 
 GAMES = {"kuhn": load_game("kuhn"), "leduc": load_game("leduc"), "limit": LIMIT, "no-limit": NO_LIMIT}

@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from equipoise._errors import InputError
-from equipoise._jit import F32, I32, U8
-from equipoise.abstraction.public import (
+from equipoise.abstraction.clustering.public_boards import (
     Objective,
     PublicClusters,
     cluster_public,
@@ -21,8 +19,10 @@ from equipoise.abstraction.public import (
     transition_table,
 )
 from equipoise.cards.deck import Deck
-from equipoise.cards.evaluate import Ranker
+from equipoise.cards.hand_ranks import Ranker
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F32, I32, U8
 
 OBJECTIVES: list[Objective] = ["sum", "mean", "medoid"]
 DECK = Deck(6, 3)

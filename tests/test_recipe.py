@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from equipoise import InputError, load_game
-from equipoise.abstraction.build import build_map, planned_buckets
+from equipoise.abstraction.maps.build import build_map, planned_buckets
 from equipoise.games.gamedef import write_gamedef
-from equipoise.solve.cost import cost_of
-from equipoise.solve.recipe import Recipe, load_recipe, read_recipe, recipe_names
-from equipoise.solve.recipe_text import apply_overrides, write_toml
+from equipoise.runs.cost import cost_of
+from equipoise.runs.recipe import Recipe, load_recipe, read_recipe, recipe_names
+from equipoise.runs.recipe_text import apply_overrides, write_toml
+from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import build_tree
 
 LEDUC = 'game = "leduc"\n[stop]\niterations = 10\n'
 NO_LIMIT = 'game = "holdem.nolimit"\nbetting = "pot"\n[cards]\nflop = {{ method = "emd", buckets = 20 }}\n{}'

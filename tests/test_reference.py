@@ -11,7 +11,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, load_game
-from equipoise.agents.measured import NamedAgent
+from equipoise.agents.card_blind import NamedAgent
 from equipoise.measure.best_response import measurement_of
 from equipoise.measure.reference import Referenced, measure_by_reference
 

@@ -19,16 +19,16 @@ import pytest
 
 import equipoise
 from equipoise import InputError, load_game
-from equipoise._array_file import load_arrays
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.files.array_file import load_arrays
 from equipoise.games.gamedef import write_gamedef
-from equipoise.solve import cost
-from equipoise.solve.looks import Look, Measured, regret_of
-from equipoise.solve.recipe import Recipe, load_recipe, read_recipe
-from equipoise.solve.run import train
-from equipoise.solve.run_folder import FORMAT, RunFolder
+from equipoise.runs import cost
+from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.progress import Look, Measured, regret_of
+from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
 from equipoise.strategy.tables import Blocks
-from equipoise.tree.public_tree import DECISION, build_tree
+from equipoise.training.loop import train
+from equipoise.tree.betting_tree import DECISION, build_tree
 from standin import RECIPE, StandIn, run
 
 STANDIN = str(Path(__file__).parent / "standin.py")
@@ -147,7 +147,7 @@ def test_slices_do_not_matter(tmp_path: Path) -> None:
 def test_the_real_solvers_can_be_stopped_anywhere(tmp_path: Path, changes: list[str]) -> None:
     chosen = recipe(*changes)
     if chosen.solver.method == "pcs":
-        pytest.importorskip("equipoise.solve.public_chance")
+        pytest.importorskip("equipoise.solvers.public_chance")
     train(chosen, tmp_path / "whole", iterations=1000, threads=1)
     for until in (1, 199, 200, 201, 640, 1000):
         train(chosen, tmp_path / "parts", iterations=until, threads=1, resume=RunFolder(tmp_path / "parts").is_run)

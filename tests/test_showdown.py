@@ -10,11 +10,11 @@ import pytest
 
 import naive
 from equipoise import GameRules, load_game
-from equipoise._jit import F64, I64, U16, kernel
-from equipoise._simd import LANES, gather_tile, scatter_tile
 from equipoise.cards.deck import FULL_DECK, hole_cards
 from equipoise.cards.showdown import DECK, Cards, meeting_lanes, showdown_lanes
-from equipoise.tree.public_cards import PublicCards, deal_boards
+from equipoise.core.jit import F64, I64, U16, kernel
+from equipoise.core.simd import LANES, gather_tile, scatter_tile
+from equipoise.tree.boards import PublicCards, deal_boards
 
 HOLDEM = load_game("holdem.nolimit")
 ONE_CARD = dataclasses.replace(HOLDEM, hole_cards=1, name="one card")

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from equipoise import GameRules, exploitability, load_game
-from equipoise._jit import U32
-from equipoise.abstraction.bet_menu import BetMenu, load_menu
-from equipoise.agents.measured import ByBucket, NamedAgent, ProfileAgent, Strategy
+from equipoise.agents.card_blind import ByBucket, NamedAgent, ProfileAgent, Strategy
 from equipoise.cards.deck import Deck
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.jit import U32
+from equipoise.games.bet_menu import BetMenu, load_menu
 from equipoise.measure import best_response
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import DECISION, build_tree
+from equipoise.tree.boards import PublicCards
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_cards import PublicCards
-from equipoise.tree.public_tree import DECISION, build_tree
 
 DECK = Deck(5, 3)
 LIMIT = dataclasses.replace(

@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from equipoise._errors import InputError
-from equipoise.games.acpc import read_log_state
+from equipoise.core.errors import InputError
+from equipoise.games.betting_state import Deal
 from equipoise.games.gamedef import load_game
-from equipoise.games.slumbot import read_betting
-from equipoise.games.state import Deal
+from equipoise.games.notation.acpc import read_log_state
+from equipoise.games.notation.slumbot import read_betting
 from equipoise.play.limits import Limits, Place
-from equipoise.play.slumbot_client import play_slumbot
-from equipoise.play.slumbot_server import MOST_BODY, SlumbotServer, SlumbotTable
+from equipoise.play.slumbot.client import play_slumbot
+from equipoise.play.slumbot.server import MOST_BODY, SlumbotServer, SlumbotTable
 from players import Player, player
 
 GAME = "holdem.nolimit"
@@ -233,7 +233,7 @@ def test_other_paths_and_bytes_that_are_no_request(capfd: pytest.CaptureFixture[
 
 def test_sessions_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("equipoise.play.slumbot_server.time.monotonic", lambda: now)
+    monkeypatch.setattr("equipoise.play.slumbot.server.time.monotonic", lambda: now)
     sessions = table("call", most_idle=60)
     first, second = sessions.new_hand({})["token"], sessions.login({})["token"]
     now += 50
@@ -254,7 +254,7 @@ def test_a_new_session_takes_the_place_of_one_that_never_played_then_of_the_long
         now += 1
         return now
 
-    monkeypatch.setattr("equipoise.play.slumbot_server.time.monotonic", later)
+    monkeypatch.setattr("equipoise.play.slumbot.server.time.monotonic", later)
     sessions = table("call", most_sessions=3)
     playing = sessions.new_hand({})["token"]
     idle = sessions.new_hand({})["token"]
@@ -443,7 +443,7 @@ def head(*headers: str, host: str = "localhost") -> bytes:
 
 @pytest.mark.parametrize("so_far", [b"", b"POST /api/new_hand HTTP/1.1\r\nHost: ", head("Content-Length: 4000")])
 def test_a_byte_now_and_then_buys_no_time(so_far: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.play.slumbot_server._REQUEST", 0.3)
+    monkeypatch.setattr("equipoise.play.slumbot.server._REQUEST", 0.3)
     with serving(table("call")) as server, dial(server) as connection:
         connection.sendall(so_far)
         connection.settimeout(0.02)
@@ -458,7 +458,7 @@ def test_a_byte_now_and_then_buys_no_time(so_far: bytes, monkeypatch: pytest.Mon
 
 
 def test_who_does_not_read_holds_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.play.slumbot_server._ANSWER", 0.2)
+    monkeypatch.setattr("equipoise.play.slumbot.server._ANSWER", 0.2)
     liar = Liar(player("call", GAME), seed=1)
     liar.tamper = lambda answer: {**answer, "more": "x" * 20_000_000}
     with serving(liar) as server, dial(server) as connection:
@@ -503,7 +503,7 @@ def test_slow_and_idle_connections_and_logins_deny_nobody() -> None:
 
 
 def test_a_peer_with_many_connections_takes_none_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.play.slumbot_server.CONNECTIONS", Limits(in_all=8, by_peer=4))
+    monkeypatch.setattr("equipoise.play.slumbot.server.CONNECTIONS", Limits(in_all=8, by_peer=4))
     with serving(table("call")) as server, ExitStack() as stack:
         try:
             honest = stack.enter_context(dial(server, "127.0.0.2"))

@@ -10,10 +10,10 @@ import pytest
 import equipoise
 from equipoise import Deck, InputError, Solution, load_game, read_spot
 from equipoise.cards.ranges import hole_text
-from equipoise.solve.lines import find_line, line_of
-from equipoise.solve.problem import Problem
-from equipoise.solve.spot import Spot, load_spot
-from equipoise.tree.public_tree import DECISION
+from equipoise.spots.problem import Problem
+from equipoise.spots.spot import Spot, load_spot
+from equipoise.tree.betting_tree import DECISION
+from equipoise.tree.lines import find_line, line_of
 
 DATA = Path(__file__).parent / "data"
 SPOTS = Path(__file__).parent.parent / "spots"
@@ -63,7 +63,7 @@ def test_the_tree_is_the_reference_tree(reference) -> None:  # type: ignore[no-u
 
 
 def _names(tree, node: int) -> list[str]:  # type: ignore[no-untyped-def]
-    from equipoise.solve.lines import action_names
+    from equipoise.tree.lines import action_names
 
     return action_names(tree, node)
 
@@ -308,13 +308,13 @@ def test_bad_spots_are_one_clear_line(change: str, said: str) -> None:
 
 
 def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.solve.problem.MOST_NODES", 150)
+    monkeypatch.setattr("equipoise.spots.problem.MOST_NODES", 150)
     with pytest.raises(InputError, match="over 150 nodes"):
         equipoise.solve(load_spot(SPOTS / "turn.toml"), threads=1)
 
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.solve.solving.available_memory", lambda: 1000)
+    monkeypatch.setattr("equipoise.spots.solve.available_memory", lambda: 1000)
     with pytest.raises(InputError, match="GB"):
         equipoise.solve(river(), threads=1)
 

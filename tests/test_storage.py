@@ -10,12 +10,12 @@ import pytest
 
 import equipoise
 from equipoise import InputError, Solution, load_game, read_spot
-from equipoise.solve import vector_cfr
-from equipoise.solve.problem import Problem
-from equipoise.solve.solving import solve
-from equipoise.solve.spot import load_spot
-from equipoise.solve.storage import AVERAGE, REGRET, UNITS, decode, encode, phase
-from equipoise.solve.vector_cfr import VectorCFR
+from equipoise.solvers import vector_cfr
+from equipoise.solvers.storage import AVERAGE, REGRET, UNITS, decode, encode, phase
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.problem import Problem
+from equipoise.spots.solve import solve
+from equipoise.spots.spot import load_spot
 
 SPOTS = Path(__file__).parent.parent / "spots"
 LEDUC_VALUE = -0.0856064

@@ -14,21 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise import InputError, exploitability, load_game
-from equipoise._array_file import load_arrays
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.build import build_map
-from equipoise.abstraction.card_recipe import read_cards
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import read_cards
 from equipoise.agents.blueprint import blueprint, buckets_of_places, profile_agent
-from equipoise.agents.measured import NamedAgent
+from equipoise.agents.card_blind import NamedAgent
+from equipoise.core.files.array_file import load_arrays
 from equipoise.games.rules import GameRules
-from equipoise.solve.recipe import read_recipe
-from equipoise.solve.run_folder import FORMAT
+from equipoise.runs.folder import FORMAT
+from equipoise.runs.recipe import read_recipe
 from equipoise.strategy.file import KINDS, Plan, load_strategy, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import Blocks, from_bytes, normalise, quantise
+from equipoise.tree.betting_tree import DECISION, build_tree
+from equipoise.tree.boards import deal_boards
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_cards import deal_boards
-from equipoise.tree.public_tree import DECISION, build_tree
 from standin import run
 
 

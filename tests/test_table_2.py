@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from equipoise.agents.load import What
+from equipoise.agents.named import What
 from equipoise.agents.postprocess import PostProcess
-from equipoise.experiments import tartanian7_table_2 as table_2
+from equipoise.experiments.tartanian7 import table_2 as table_2
 from equipoise.measure.report import write_report
-from equipoise.solve.recipe import load_recipe
+from equipoise.runs.recipe import load_recipe
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["tartanian7"]
 

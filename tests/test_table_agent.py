@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import InputError, load_game
-from equipoise.abstraction.bet_menu import BetMenu
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import Agent, FunctionAgent, View, replay
-from equipoise.agents.load import What, load_player, named_player
-from equipoise.agents.measured import NamedAgent
+from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.named import What, load_player, named_player
 from equipoise.agents.postprocess import PostProcess
 from equipoise.agents.table import TableAgent, fill_rows, read_one
 from equipoise.agents.translate import PlayTree, pseudo_harmonic, translation_number
+from equipoise.games.bet_menu import BetMenu
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.measure.stats import interval
 from equipoise.play.dealing import dealt
 from equipoise.play.match import Match, match
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import MOST_ACTIONS, build_tree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import MOST_ACTIONS, build_tree
 
 NOLIMIT = replace(
     load_game("leduc"), limit=False, raise_sizes=(), stacks=(24, 24), max_raises=(255, 255), name="small no-limit"

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from equipoise._errors import InputError
+from equipoise.core.errors import InputError
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
-from equipoise.games.state import CALL, FOLD, BettingState, Deal
 from equipoise.play.terminal import play_terminal
 from equipoise.play.winnings import Winnings
 from equipoise.play.words import action_told, action_words, offers, read_action

@@ -15,7 +15,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, Tournament, tournament
-from equipoise.console_match import print_tournament
+from equipoise.cli.render.match import print_tournament
 from equipoise.play.tournament import seed_of, short_name
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from equipoise import BetMenu, BettingState, GameRules, InputError, SlotLayout, build_tree, load_game, load_menu
-from equipoise.abstraction.bet_menu import round_half_away
-from equipoise.games.state import CALL, FOLD
-from equipoise.tree import public_tree
-from equipoise.tree.infosets import board_blocks, boards, lossless_hands, perfect_recall, raw_hands, table_rows
-from equipoise.tree.public_tree import (
+from equipoise.games.bet_menu import round_half_away
+from equipoise.games.betting_state import CALL, FOLD
+from equipoise.tree import betting_tree as public_tree
+from equipoise.tree.betting_tree import (
     DEAL,
     DECISION,
     FOLDED,
@@ -23,6 +22,7 @@ from equipoise.tree.public_tree import (
     betting_plan,
     count_nodes,
 )
+from equipoise.tree.infosets import board_blocks, boards, lossless_hands, perfect_recall, raw_hands, table_rows
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
 SMALL = dataclasses.replace(load_game("holdem.nolimit"), stacks=(1300, 1300), name="small")

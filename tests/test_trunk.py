@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise import Deck, InputError, build_tree, game_report, load_game
-from equipoise.cli.commands import app
+from equipoise.cli.commands.registry import app
 from equipoise.tree.trunk import binary_size, hands_as_published, trunk_memory
 
 TABLE = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hulhe"]["trunk_memory"]

@@ -14,15 +14,25 @@ import numpy as np
 import pytest
 
 from equipoise import Deck, InputError, build_tree, load_game
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.build import build_map
-from equipoise.abstraction.card_recipe import StreetRecipe, read_cards
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import StreetRecipe, read_cards
 from equipoise.experiments import cfr_br_figure_4, cfr_br_figure_5, two_four
-from equipoise.experiments.two_four import AVERAGE, BOTH, CURRENT, FULL, ONE, Contest, buckets_by, contests, looks
-from equipoise.solve import cfr_br
-from equipoise.solve.bucketed_engine import BucketedEngine
-from equipoise.solve.cfr_br import AbstractCFR, table_bytes
+from equipoise.experiments.cfr_br.two_four import (
+    AVERAGE,
+    BOTH,
+    CURRENT,
+    FULL,
+    ONE,
+    Contest,
+    buckets_by,
+    contests,
+    looks,
+)
+from equipoise.solvers.cfr_br import full as cfr_br
+from equipoise.solvers.cfr_br.full import AbstractCFR, table_bytes
 from equipoise.tree.infosets import SlotLayout
+from equipoise.walk.bucketed_engine import BucketedEngine
 
 TWO_FOUR, LIMIT = load_game("holdem.two-four"), load_game("holdem.limit")
 SMALL = dataclasses.replace(TWO_FOUR, deck=Deck(4, 3), max_raises=(1, 2), name="small")

@@ -11,13 +11,13 @@ import pyspiel
 import pytest
 
 from equipoise import InputError, build_tree, load_game
-from equipoise.solve.engine import Engine
-from equipoise.solve.regret import strategy_rows
-from equipoise.solve.schedule import SCHEDULES, schedule
-from equipoise.solve.spot import read_spot
-from equipoise.solve.vector_cfr import VectorCFR
-from equipoise.tree.public_cards import deal_boards
-from equipoise.tree.public_tree import DECISION
+from equipoise.solvers.schedule import SCHEDULES, schedule
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.spot import read_spot
+from equipoise.tree.betting_tree import DECISION
+from equipoise.tree.boards import deal_boards
+from equipoise.walk.engine import Engine
+from equipoise.walk.regret_matching import strategy_rows
 from test_engine import information_states
 
 Rows = npt.NDArray[np.float64]

@@ -10,40 +10,39 @@ first used, so that `import equipoise` is instant.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from equipoise._errors import InputError as InputError
-    from equipoise.abstraction.bet_menu import BetMenu as BetMenu
-    from equipoise.abstraction.bet_menu import load_menu as load_menu
-    from equipoise.abstraction.buckets import BucketMap as BucketMap
-    from equipoise.abstraction.lookup import HandBucket as HandBucket
-    from equipoise.abstraction.lookup import abstraction_bucket as abstraction_bucket
+    from equipoise.abstraction.maps.bucket_map import BucketMap as BucketMap
     from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
+    from equipoise.abstraction.report.lookup import HandBucket as HandBucket
+    from equipoise.abstraction.report.lookup import abstraction_bucket as abstraction_bucket
+    from equipoise.abstraction.report.report import abstraction_report as abstraction_report
     from equipoise.agents.agent import FunctionAgent as FunctionAgent
     from equipoise.agents.agent import View as View
-    from equipoise.agents.load import load_player as load_player
-    from equipoise.agents.measured import NamedAgent as NamedAgent
+    from equipoise.agents.card_blind import NamedAgent as NamedAgent
+    from equipoise.agents.named import load_player as load_player
     from equipoise.agents.postprocess import PostProcess as PostProcess
     from equipoise.agents.postprocess import process_profile as process_profile
     from equipoise.cards.deck import Deck as Deck
     from equipoise.cards.equity import Equity as Equity
     from equipoise.cards.equity import equity as equity
-    from equipoise.cards.evaluate import Ranker as Ranker
+    from equipoise.cards.hand_ranks import Ranker as Ranker
     from equipoise.cards.isomorphism import HandIndexer as HandIndexer
     from equipoise.cards.matchups import equities_against as equities_against
     from equipoise.cards.ranges import Range as Range
-    from equipoise.experiments.compare import compare_abstractions as compare_abstractions
-    from equipoise.experiments.comparison import AbstractionComparison as AbstractionComparison
+    from equipoise.core.errors import InputError as InputError
+    from equipoise.experiments.lab.compare import compare_abstractions as compare_abstractions
+    from equipoise.experiments.lab.comparison import AbstractionComparison as AbstractionComparison
+    from equipoise.games.bet_menu import BetMenu as BetMenu
+    from equipoise.games.bet_menu import load_menu as load_menu
+    from equipoise.games.betting_state import BettingState as BettingState
+    from equipoise.games.betting_state import Deal as Deal
     from equipoise.games.gamedef import load_game as load_game
     from equipoise.games.gamedef import preset_names as preset_names
     from equipoise.games.gamedef import read_gamedef as read_gamedef
     from equipoise.games.rules import GameRules as GameRules
-    from equipoise.games.state import BettingState as BettingState
-    from equipoise.games.state import Deal as Deal
-    from equipoise.measure.abstraction import abstraction_report as abstraction_report
     from equipoise.measure.agent import measure_agent as measure_agent
     from equipoise.measure.aivat import Aivat as Aivat
     from equipoise.measure.best_response import Exploitability as Exploitability
@@ -53,75 +52,75 @@ if TYPE_CHECKING:
     from equipoise.measure.lbr import local_best_response as local_best_response
     from equipoise.measure.reference import Referenced as Referenced
     from equipoise.measure.reference import measure_by_reference as measure_by_reference
-    from equipoise.measure.training import train as train
-    from equipoise.play.acpc_client import ClientResult as ClientResult
-    from equipoise.play.acpc_client import play_at as play_at
-    from equipoise.play.acpc_dealer import DealerResult as DealerResult
-    from equipoise.play.acpc_dealer import deal_match as deal_match
+    from equipoise.play.acpc.client import ClientResult as ClientResult
+    from equipoise.play.acpc.client import play_at as play_at
+    from equipoise.play.acpc.dealer import DealerResult as DealerResult
+    from equipoise.play.acpc.dealer import deal_match as deal_match
     from equipoise.play.logs import LogWriter as LogWriter
     from equipoise.play.logs import Replay as Replay
     from equipoise.play.logs import replay as replay
     from equipoise.play.match import MatchResult as MatchResult
     from equipoise.play.match import match as match
-    from equipoise.play.slumbot_client import play_slumbot as play_slumbot
-    from equipoise.play.slumbot_server import SlumbotServer as SlumbotServer
-    from equipoise.play.slumbot_server import SlumbotTable as SlumbotTable
+    from equipoise.play.slumbot.client import play_slumbot as play_slumbot
+    from equipoise.play.slumbot.server import SlumbotServer as SlumbotServer
+    from equipoise.play.slumbot.server import SlumbotTable as SlumbotTable
     from equipoise.play.terminal import play_terminal as play_terminal
     from equipoise.play.tournament import Tournament as Tournament
     from equipoise.play.tournament import round_robin as round_robin
     from equipoise.play.tournament import tournament as tournament
     from equipoise.play.winnings import Winnings as Winnings
-    from equipoise.solve.cfr_br import CFRBR as CFRBR
-    from equipoise.solve.cfr_br import AbstractCFR as AbstractCFR
-    from equipoise.solve.hybrid import HybridCFRBR as HybridCFRBR
-    from equipoise.solve.recipe import Recipe as Recipe
-    from equipoise.solve.recipe import load_recipe as load_recipe
-    from equipoise.solve.run import Run as Run
-    from equipoise.solve.run_strategy import run_strategy as run_strategy
-    from equipoise.solve.show import show_strategy as show_strategy
-    from equipoise.solve.solution import Solution as Solution
-    from equipoise.solve.solving import solve as solve
-    from equipoise.solve.spot import Spot as Spot
-    from equipoise.solve.spot import read_spot as read_spot
+    from equipoise.runs.recipe import Recipe as Recipe
+    from equipoise.runs.recipe import load_recipe as load_recipe
+    from equipoise.runs.strategy import run_strategy as run_strategy
+    from equipoise.solvers.cfr_br.full import CFRBR as CFRBR
+    from equipoise.solvers.cfr_br.full import AbstractCFR as AbstractCFR
+    from equipoise.solvers.cfr_br.hybrid import HybridCFRBR as HybridCFRBR
+    from equipoise.spots.solution import Solution as Solution
+    from equipoise.spots.solve import solve as solve
+    from equipoise.spots.spot import Spot as Spot
+    from equipoise.spots.spot import read_spot as read_spot
     from equipoise.strategy.file import StrategyFile as StrategyFile
     from equipoise.strategy.file import load_strategy as load_strategy
+    from equipoise.strategy.show import show_strategy as show_strategy
+    from equipoise.training.loop import Run as Run
+    from equipoise.training.train import train as train
+    from equipoise.tree.betting_tree import PublicTree as PublicTree
+    from equipoise.tree.betting_tree import build_tree as build_tree
+    from equipoise.tree.game_report import GameReport as GameReport
+    from equipoise.tree.game_report import game_report as game_report
     from equipoise.tree.infosets import SlotLayout as SlotLayout
-    from equipoise.tree.public_tree import PublicTree as PublicTree
-    from equipoise.tree.public_tree import build_tree as build_tree
-    from equipoise.tree.report import GameReport as GameReport
-    from equipoise.tree.report import game_report as game_report
     from equipoise.tree.trunk import TrunkMemory as TrunkMemory
     from equipoise.tree.trunk import trunk_memory as trunk_memory
 
 _HOME = {
-    "InputError": "_errors",
-    "BetMenu": "abstraction.bet_menu",
-    "load_menu": "abstraction.bet_menu",
-    "BucketMap": "abstraction.buckets",
-    "HandBucket": "abstraction.lookup",
-    "abstraction_bucket": "abstraction.lookup",
+    "InputError": "core.errors",
+    "BetMenu": "games.bet_menu",
+    "load_menu": "games.bet_menu",
+    "BucketMap": "abstraction.maps.bucket_map",
+    "HandBucket": "abstraction.report.lookup",
+    "abstraction_bucket": "abstraction.report.lookup",
     "build_abstraction": "abstraction.recipe_file",
     "FunctionAgent": "agents.agent",
     "View": "agents.agent",
-    "NamedAgent": "agents.measured",
+    "NamedAgent": "agents.card_blind",
     "PostProcess": "agents.postprocess",
     "process_profile": "agents.postprocess",
     "Deck": "cards.deck",
     "Equity": "cards.equity",
     "equity": "cards.equity",
-    "Ranker": "cards.evaluate",
+    "Ranker": "cards.hand_ranks",
     "HandIndexer": "cards.isomorphism",
     "equities_against": "cards.matchups",
     "Range": "cards.ranges",
-    "AbstractionComparison": "experiments.comparison",
-    "compare_abstractions": "experiments.compare",
+    "AbstractionComparison": "experiments.lab.comparison",
+    "compare_abstractions": "experiments.lab.compare",
     "load_game": "games.gamedef",
     "preset_names": "games.gamedef",
     "read_gamedef": "games.gamedef",
     "GameRules": "games.rules",
-    "BettingState": "games.state",
-    "Deal": "games.state",
-    "abstraction_report": "measure.abstraction",
+    "BettingState": "games.betting_state",
+    "Deal": "games.betting_state",
+    "abstraction_report": "abstraction.report.report",
     "measure_agent": "measure.agent",
     "Aivat": "measure.aivat",
     "Exploitability": "measure.best_response",
@@ -131,14 +130,14 @@ _HOME = {
     "local_best_response": "measure.lbr",
     "Referenced": "measure.reference",
     "measure_by_reference": "measure.reference",
-    "train": "measure.training",
-    "ClientResult": "play.acpc_client",
-    "play_at": "play.acpc_client",
-    "DealerResult": "play.acpc_dealer",
-    "deal_match": "play.acpc_dealer",
-    "play_slumbot": "play.slumbot_client",
-    "SlumbotServer": "play.slumbot_server",
-    "SlumbotTable": "play.slumbot_server",
+    "train": "training.train",
+    "ClientResult": "play.acpc.client",
+    "play_at": "play.acpc.client",
+    "DealerResult": "play.acpc.dealer",
+    "deal_match": "play.acpc.dealer",
+    "play_slumbot": "play.slumbot.client",
+    "SlumbotServer": "play.slumbot.server",
+    "SlumbotTable": "play.slumbot.server",
     "play_terminal": "play.terminal",
     "Winnings": "play.winnings",
     "LogWriter": "play.logs",
@@ -149,26 +148,26 @@ _HOME = {
     "Tournament": "play.tournament",
     "round_robin": "play.tournament",
     "tournament": "play.tournament",
-    "load_player": "agents.load",
-    "CFRBR": "solve.cfr_br",
-    "AbstractCFR": "solve.cfr_br",
-    "HybridCFRBR": "solve.hybrid",
-    "Recipe": "solve.recipe",
-    "load_recipe": "solve.recipe",
-    "Run": "solve.run",
-    "run_strategy": "solve.run_strategy",
-    "show_strategy": "solve.show",
+    "load_player": "agents.named",
+    "CFRBR": "solvers.cfr_br.full",
+    "AbstractCFR": "solvers.cfr_br.full",
+    "HybridCFRBR": "solvers.cfr_br.hybrid",
+    "Recipe": "runs.recipe",
+    "load_recipe": "runs.recipe",
+    "Run": "training.loop",
+    "run_strategy": "runs.strategy",
+    "show_strategy": "strategy.show",
     "StrategyFile": "strategy.file",
     "load_strategy": "strategy.file",
-    "Solution": "solve.solution",
-    "solve": "solve.solving",
-    "Spot": "solve.spot",
-    "read_spot": "solve.spot",
+    "Solution": "spots.solution",
+    "solve": "spots.solve",
+    "Spot": "spots.spot",
+    "read_spot": "spots.spot",
     "SlotLayout": "tree.infosets",
-    "PublicTree": "tree.public_tree",
-    "build_tree": "tree.public_tree",
-    "GameReport": "tree.report",
-    "game_report": "tree.report",
+    "PublicTree": "tree.betting_tree",
+    "build_tree": "tree.betting_tree",
+    "GameReport": "tree.game_report",
+    "game_report": "tree.game_report",
     "TrunkMemory": "tree.trunk",
     "trunk_memory": "tree.trunk",
 }
@@ -179,8 +178,7 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
-    found = getattr(import_module(f"equipoise.{_HOME[name]}"), name)
-    return sys.modules["equipoise.solve"] if name == "solve" else found  # importing it has bound the package
+    return getattr(import_module(f"equipoise.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

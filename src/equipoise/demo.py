@@ -16,17 +16,17 @@ from typing import TypeVar
 import numpy as np
 
 import equipoise
-from equipoise._errors import InputError
-from equipoise._signals import exit_code, interrupt_on_sigterm
 from equipoise.agents.table import TableAgent
-from equipoise.cards.evaluate import Ranker
+from equipoise.cards.hand_ranks import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
 from equipoise.cli.output import open_output
-from equipoise.console import print_table, progress_bar, stage_bar, training
-from equipoise.console_match import win_rate_text
+from equipoise.cli.render.console import print_table, progress_bar, stage_bar, training
+from equipoise.cli.render.match import win_rate_text
+from equipoise.core.errors import InputError
+from equipoise.core.signals import exit_code, interrupt_on_sigterm
 from equipoise.measure.lbr import LocalBestResponse
 from equipoise.play.match import MatchResult
-from equipoise.solve.run_folder import RunFolder
+from equipoise.runs.folder import RunFolder
 from equipoise.strategy.file import read_about
 
 Result = TypeVar("Result")

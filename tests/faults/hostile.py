@@ -22,16 +22,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise._errors import InputError
-from equipoise.games.acpc import LogState, MatchState, match_state_text
+from equipoise.core.errors import InputError
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
+from equipoise.games.notation.acpc import LogState, MatchState, match_state_text
 from equipoise.games.rules import PLAYERS
-from equipoise.games.state import CALL, FOLD, BettingState, Deal
-from equipoise.play.acpc_client import play_at
-from equipoise.play.acpc_dealer import DealerResult, Timeouts, deal_match
+from equipoise.play.acpc.client import play_at
+from equipoise.play.acpc.dealer import DealerResult, Timeouts, deal_match
 from equipoise.play.dealing import deal_hand, stream
-from equipoise.play.slumbot_client import play_slumbot
-from equipoise.play.slumbot_server import SlumbotServer, SlumbotTable
+from equipoise.play.slumbot.client import play_slumbot
+from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
 from players import player
 
 HOST = "127.0.0.1"

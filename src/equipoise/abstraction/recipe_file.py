@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.build import Tell, build_map
-from equipoise.abstraction.card_recipe import CardRecipe, load_recipe_table, read_cards
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import Tell, build_map
+from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_cards
+from equipoise.core.errors import InputError, shown
+from equipoise.games.bet_menu import BetMenu, betting_table
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 

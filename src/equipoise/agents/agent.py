@@ -18,12 +18,12 @@ from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
-from equipoise._jit import F64, U8
 from equipoise.cards.deck import hole_index
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.errors import InputError, shown
+from equipoise.core.jit import F64, U8
+from equipoise.games.betting_state import CALL, FOLD, BettingState, action_text
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, FOLD, BettingState, action_text
 
 _ROUNDING = 1e-6  # how far the sum of probabilities may be from one
 
@@ -78,7 +78,7 @@ class Agent(Protocol):
         """The game it plays."""
 
     def act(self, view: View, rng: np.random.Generator) -> int:
-        """The action it takes where it is to act: FOLD, CALL or the total raised to, as in `games/state.py`."""
+        """The action it takes where it is to act: FOLD, CALL or the total raised to, as in `games/betting_state.py`."""
 
     def probabilities(self, view: View) -> dict[int, float]:
         """How likely it takes each action where it is to act."""

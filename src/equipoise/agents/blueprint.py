@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.agents.measured import ByBucket, ProfileAgent
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.card_blind import ByBucket, ProfileAgent
 from equipoise.strategy.file import StrategyFile
 from equipoise.strategy.profile import Profile
-from equipoise.tree.bucketed_cards import buckets_of_places
+from equipoise.tree.board_buckets import buckets_of_places
 
 
 def blueprint(strategy: StrategyFile) -> ProfileAgent:

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError, shown
 from equipoise.agents.agent import FunctionAgent, View, view_text
-from equipoise.agents.measured import Flags
+from equipoise.agents.card_blind import Flags
 from equipoise.cards.deck import hole_cards
 from equipoise.cards.symmetry import renamed_cards
-from equipoise.games.state import BettingState, action_text
-from equipoise.solve.engine import Engine
-from equipoise.solve.plan import Tables
-from equipoise.tree.public_tree import PublicTree
+from equipoise.core.errors import InputError, shown
+from equipoise.games.betting_state import BettingState, action_text
+from equipoise.tree.betting_tree import PublicTree
+from equipoise.walk.engine import Engine
+from equipoise.walk.plan import Tables
 
 MOST_QUESTIONS = 2_000_000
 _SAME = 1e-9

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Float, Int
-from equipoise._errors import InputError, shown
-from equipoise._jit import F32, F64, I8, I32, I64, U8, inlined, kernel
-from equipoise.games.state import CALL, FOLD
+from equipoise.core.arrays import Float, Int
+from equipoise.core.errors import InputError, shown
+from equipoise.core.jit import F32, F64, I8, I32, I64, U8, inlined, kernel
+from equipoise.games.betting_state import CALL, FOLD
 from equipoise.strategy.profile import Profile
-from equipoise.tree.public_tree import DECISION, MOST_ACTIONS, first_decisions
+from equipoise.tree.betting_tree import DECISION, MOST_ACTIONS, first_decisions
 
 METHODS = ("none", "threshold", "purify", "tartanian7")
 NONE, THRESHOLD, PURIFY, TARTANIAN7 = range(4)

@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xxhash
 
-from equipoise._arrays import Int
-from equipoise._jit import F64, I32, I64, U8, inlined, kernel
-from equipoise.abstraction.buckets import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import Tracked
 from equipoise.agents.postprocess import PostProcess, PostRule, process_row
 from equipoise.agents.translate import (
@@ -32,11 +30,13 @@ from equipoise.agents.translate import (
     translation_number,
 )
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F64, I32, I64, U8, inlined, kernel
+from equipoise.games.betting_state import CALL, BettingState
 from equipoise.games.rules import GameRules
-from equipoise.games.state import CALL, BettingState
 from equipoise.strategy.tables import UNITS
+from equipoise.tree.betting_tree import DEAL, MOST_ACTIONS, PublicTree, first_decisions
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DEAL, MOST_ACTIONS, PublicTree, first_decisions
 
 MOST_KEPT = 64  # boards whose buckets an agent remembers
 

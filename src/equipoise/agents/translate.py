@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Float, Int
-from equipoise._errors import InputError, shown
-from equipoise._jit import I8, I32, I64, U8, inlined
-from equipoise.games.state import CALL, FOLD
-from equipoise.tree.public_tree import DEAL, DECISION, PublicTree
+from equipoise.core.arrays import Float, Int
+from equipoise.core.errors import InputError, shown
+from equipoise.core.jit import I8, I32, I64, U8, inlined
+from equipoise.games.betting_state import CALL, FOLD
+from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
 
 TRANSLATIONS = ("pseudo-harmonic", "deterministic", "nearest")
 RANDOM, LIKELIER, NEAREST = 0, 1, 2

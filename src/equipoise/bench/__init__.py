@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from equipoise._errors import InputError, shown
 from equipoise.bench.measure import Benchmark
+from equipoise.core.errors import InputError, shown
 
 _GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "play")
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._jit import F32, I32, kernel
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.features import StreetFeatures, histograms, stream_histograms
-from equipoise.abstraction.hands import HandSpace, fill
-from equipoise.abstraction.kmeans import choose_centres, kmeans, lloyd
-from equipoise.abstraction.public import public_distances
+from equipoise.abstraction.clustering.kmeans import choose_centres, kmeans, lloyd
+from equipoise.abstraction.clustering.public_boards import public_distances
+from equipoise.abstraction.features.card_features import StreetFeatures, histograms, stream_histograms
+from equipoise.abstraction.features.hand_space import HandSpace, fill
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.bench.measure import Benchmark, Work, compare
-from equipoise.cards.evaluate import Ranker
+from equipoise.cards.hand_ranks import Ranker
+from equipoise.core.jit import F32, I32, kernel
 from equipoise.games.gamedef import load_game
 
 BUCKETS = 5000

@@ -12,16 +12,16 @@ from math import sqrt
 
 import numpy as np
 
-from equipoise._jit import U32
-from equipoise.agents.measured import ByBucket, ProfileAgent
+from equipoise.agents.card_blind import ByBucket, ProfileAgent
 from equipoise.bench.measure import Benchmark
+from equipoise.core.jit import U32
 from equipoise.games.gamedef import load_game
 from equipoise.measure.best_response import Measurement
 from equipoise.measure.stats import t975
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import SHOWDOWN, build_tree
+from equipoise.tree.boards import PublicCards
 from equipoise.tree.infosets import SlotLayout, boards
-from equipoise.tree.public_cards import PublicCards
-from equipoise.tree.public_tree import SHOWDOWN, build_tree
 
 BUCKETS = 16
 FLOPS = 4

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._jit import U8, U16, U32, U64, kernel
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.equity import equity
-from equipoise.cards.evaluate import Ranker, RankTables, rank_hands, rank_pairs_on_board, showdown_order
+from equipoise.cards.hand_ranks import Ranker, RankTables, rank_hands, rank_pairs_on_board, showdown_order
 from equipoise.cards.isomorphism import (
     HandIndexer,
     IndexTables,
@@ -31,6 +30,7 @@ from equipoise.cards.isomorphism import (
     hands_of_indices,
     index_hands,
 )
+from equipoise.core.jit import U8, U16, U32, U64, kernel
 
 HANDS = 200_000
 BOARDS = 500

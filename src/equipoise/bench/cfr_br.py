@@ -18,8 +18,8 @@ from equipoise.bench.measure import Benchmark, Work, rate
 from equipoise.bench.solvers import random_buckets
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS
-from equipoise.solve.hybrid import HybridCFRBR
-from equipoise.tree.public_tree import SHOWDOWN, PublicTree, build_tree
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
+from equipoise.tree.betting_tree import SHOWDOWN, PublicTree, build_tree
 
 BUCKETS = 16
 TURNS = 5

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._arrays import aligned_zeros
-from equipoise._jit import F32, U8, U16, kernel
-from equipoise._simd import LANES
 from equipoise.bench import best_response
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.showdown import Cards, showdown_lanes
+from equipoise.core.arrays import aligned_zeros
+from equipoise.core.jit import F32, U8, U16, kernel
+from equipoise.core.simd import LANES
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solve.problem import Problem
-from equipoise.solve.solving import solve
-from equipoise.solve.spot import read_spot
-from equipoise.solve.storage import STORAGES
-from equipoise.solve.vector_cfr import VectorCFR
-from equipoise.tree.public_cards import deal_boards
-from equipoise.tree.public_tree import DECISION
+from equipoise.solvers.storage import STORAGES
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.problem import Problem
+from equipoise.spots.solve import solve
+from equipoise.spots.spot import read_spot
+from equipoise.tree.betting_tree import DECISION
+from equipoise.tree.boards import deal_boards
 
 VECTORS = 1600
 RUST = "the fastest open solver (Rust), measured elsewhere"

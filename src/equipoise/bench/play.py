@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.bet_menu import load_menu
-from equipoise.abstraction.card_recipe import CardRecipe
+from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.agents.agent import View
 from equipoise.agents.postprocess import PostProcess
 from equipoise.agents.table import TableAgent
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.bench.solvers import random_buckets
+from equipoise.games.bet_menu import load_menu
+from equipoise.games.betting_state import CALL, BettingState
 from equipoise.games.gamedef import load_game
-from equipoise.games.state import CALL, BettingState
 from equipoise.measure.aivat import Aivat
 from equipoise.measure.lbr import local_best_response
 from equipoise.play.match import Match
-from equipoise.solve.recipe import load_recipe
+from equipoise.runs.recipe import load_recipe
 from equipoise.strategy.file import BYTES, Plan, load_strategy, save_strategy
 from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import build_tree
 
 BUCKETS = 200
 DEALS = 4096

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._jit import I64, U32, kernel
-from equipoise.abstraction.bet_menu import load_menu
-from equipoise.abstraction.buckets import BucketMap, StreetBuckets
+from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.jit import I64, U32, kernel
+from equipoise.games.bet_menu import load_menu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solve.external import External
-from equipoise.solve.public_chance import PublicChance
-from equipoise.tree.public_tree import PublicTree, build_tree
+from equipoise.solvers.external_sampling import External
+from equipoise.solvers.public_chance import PublicChance
+from equipoise.tree.betting_tree import PublicTree, build_tree
 
 BUCKETS = 1000
 FEW_BUCKETS = 200

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from equipoise.abstraction.bet_menu import load_menu
 from equipoise.bench.measure import Benchmark, Work, compare
+from equipoise.games.bet_menu import load_menu
+from equipoise.games.betting_state import BettingState
 from equipoise.games.gamedef import load_game
-from equipoise.games.state import BettingState
-from equipoise.tree.public_tree import build_tree
+from equipoise.tree.betting_tree import build_tree
 
 
 def run() -> list[Benchmark]:

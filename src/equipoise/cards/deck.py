@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from equipoise._errors import InputError, shown
+from equipoise.core.errors import InputError, shown
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"

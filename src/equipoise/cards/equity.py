@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._jit import F64, U8, U16, U32, U64, inlined, kernel
-from equipoise._machine import thread_count
 from equipoise.cards.deck import FULL_DECK, hole_cards
-from equipoise.cards.evaluate import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
+from equipoise.cards.hand_ranks import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
 from equipoise.cards.ranges import HOLES, Range, hole_text
 from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, renamings_that_keep
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F64, U8, U16, U32, U64, inlined, kernel
+from equipoise.core.machine import thread_count
 
 BOARD_CARDS = 5
 WIN, TIE, MET = 0, 1, 2  # rows of the tallies

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._jit import I64, U8, U16, U32, U64, inlined, kernel, popcount
 from equipoise.cards.deck import FULL_DECK, Deck
+from equipoise.core.errors import InputError
+from equipoise.core.jit import I64, U8, U16, U32, U64, inlined, kernel, popcount
 
 MOST_IN_ROUND = 7  # the cards of a suit in a round are counted in three bits
 MOST_CASES = 1 << 20

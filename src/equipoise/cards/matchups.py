@@ -16,13 +16,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from equipoise._arrays import Int
-from equipoise._cache import mapped_arrays
-from equipoise._errors import InputError
-from equipoise._jit import F32, F64, I32, U8, U16, inlined, inner, kernel
-from equipoise._machine import thread_count
 from equipoise.cards.deck import Deck, check_hole_cards, hole_cards
-from equipoise.cards.evaluate import (
+from equipoise.cards.hand_ranks import (
     BLOCKED,
     Ranker,
     RankTables,
@@ -31,6 +26,11 @@ from equipoise.cards.evaluate import (
     rank_pairs_on_board,
 )
 from equipoise.cards.symmetry import deal_classes, renamed_holes, renamings_that_keep
+from equipoise.core.arrays import Int
+from equipoise.core.errors import InputError
+from equipoise.core.files.cache import mapped_arrays
+from equipoise.core.jit import F32, F64, I32, U8, U16, inlined, inner, kernel
+from equipoise.core.machine import thread_count
 
 MOST_RUNOUTS = 30_000  # of an empty board: beyond, a table of all pairs is built once
 BATCH = 512  # boards whose ranks are held at a time; their number must fit sixteen bits

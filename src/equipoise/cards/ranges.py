@@ -15,9 +15,9 @@ from itertools import groupby
 
 import numpy as np
 
-from equipoise._arrays import F64
-from equipoise._errors import InputError, shown
 from equipoise.cards.deck import FULL_DECK, RANKS, SUITS, hole_cards, hole_index
+from equipoise.core.arrays import F64
+from equipoise.core.errors import InputError, shown
 
 HOLES = 1326
 MOST_CHARACTERS = 100_000

@@ -15,10 +15,8 @@ from math import comb
 
 import numpy as np
 
-from equipoise._arrays import Int
-from equipoise._jit import F64, I64, U8, U16, U32, kernel
 from equipoise.cards.deck import Deck, check_hole_cards
-from equipoise.cards.evaluate import (
+from equipoise.cards.hand_ranks import (
     RankTables,
     rank_cards_on_board,
     rank_pairs_on_board,
@@ -26,6 +24,8 @@ from equipoise.cards.evaluate import (
 )
 from equipoise.cards.matchups import Game, equity_table
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F64, I64, U8, U16, U32, kernel
 
 MOST = 50  # completions of a board: all of a turn, one circle of a flop
 

@@ -5,7 +5,7 @@ Let A(x) be the reach of the opponent's holes before place x in the order of str
 A(start of my group of ties) + A(its end) - A(end of all), and my own hole, counted wrongly in the last two, cancels.
 (Johanson and others 2011, with one pass instead of two.) What a fold is worth needs A(end of all) + my own hole.
 
-Arrays `reach` and `out` are [hole, lane], sixteen lanes: see `_simd.py`. `theirs` and `mine` hold the cards of the
+Arrays `reach` and `out` are [hole, lane], sixteen lanes: see `core/simd.py`. `theirs` and `mine` hold the cards of the
 opponent's holes and of mine; on the last street both are sorted by strength, and `groups` says where each distinct
 strength starts in mine (column `me`) and in theirs (the other). Holes have one or two cards; card2 of one is not read.
 """
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from equipoise._arrays import Int
-from equipoise._jit import F32, U8, U16, inlined, inner, kernel
-from equipoise._simd import LANES, add, load, store, subtract, zeros
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F32, U8, U16, inlined, inner, kernel
+from equipoise.core.simd import LANES, add, load, store, subtract, zeros
 
 DECK = 52
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from equipoise._jit import F64, U8, U16, U64, inlined, kernel
 from equipoise.cards.deck import Deck, hole_cards, hole_index
+from equipoise.core.jit import F64, U8, U16, U64, inlined, kernel
 
 Renaming: TypeAlias = tuple[int, ...]  # [suit] its new name
 

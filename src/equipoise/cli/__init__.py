@@ -9,9 +9,9 @@ from __future__ import annotations
 import signal
 import sys
 
-from equipoise._errors import InputError
-from equipoise._signals import exit_code, interrupt_on_sigterm
 from equipoise.cli.output import close_output, open_output
+from equipoise.core.errors import InputError
+from equipoise.core.signals import exit_code, interrupt_on_sigterm
 
 __all__ = ["main"]
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 def _run() -> int:
     """The exit code of the command itself."""
-    from equipoise.cli.commands import app
+    from equipoise.cli.commands.registry import app
 
     try:
         app()

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise._errors import InputError
-from equipoise._json import json_text
+from equipoise.core.errors import InputError
+from equipoise.core.files.strict_json import json_text
 
 app = typer.Typer(
     name="equipoise",
@@ -43,7 +43,7 @@ def _options(
 
 def console() -> Any:
     """What prints for people: imported when it is needed."""
-    from equipoise import console
+    from equipoise.cli.render import console
 
     return console
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise._errors import InputError, shown
+from equipoise.core.errors import InputError, shown
 
 MOST_PATH = 200  # characters of a path in a message: its end is what tells files apart
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are there already.")]

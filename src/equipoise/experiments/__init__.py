@@ -11,34 +11,34 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError, shown
+from equipoise.core.errors import InputError, shown
 
-_NAMES = (
-    "cfr-br-figure-3",
-    "cfr-br-figure-4",
-    "cfr-br-figure-5",
-    "cfr-br-figure-6",
-    "cfr-br-figure-8",
-    "cfr-br-figure-11",
-    "leduc-pathology",
-    "pcs-variance",
-    "tartanian7-flops",
-    "tartanian7-table-2",
-    "time-to-20-mbb",
-)
+_HOMES = {
+    "cfr-br-figure-3": "cfr_br.figure_3",
+    "cfr-br-figure-4": "cfr_br.figure_4",
+    "cfr-br-figure-5": "cfr_br.figure_5",
+    "cfr-br-figure-6": "cfr_br.figure_6",
+    "cfr-br-figure-8": "cfr_br.figure_8",
+    "cfr-br-figure-11": "cfr_br.figure_11",
+    "leduc-pathology": "cfr_br.leduc_pathology",
+    "pcs-variance": "slumbot_nl.pcs_variance",
+    "tartanian7-flops": "tartanian7.flops",
+    "tartanian7-table-2": "tartanian7.table_2",
+    "time-to-20-mbb": "slumbot_nl.time_to_20_mbb",
+}
 
 
 def experiment_names() -> dict[str, str]:
     """Name and one line about each."""
-    return {name: str(_module(name).ABOUT) for name in _NAMES}
+    return {name: str(_module(name).ABOUT) for name in _HOMES}
 
 
 def reproduce(
     name: str, out: str | Path = "results", *, full: bool = False, tell: Callable[[str], None] = print
 ) -> dict[str, Any]:
     """Run one experiment; its files are written to `out`, and what they say is returned."""
-    if name not in _NAMES:
-        raise InputError(f"no experiment {shown(name)}", remedy=f"there are {', '.join(_NAMES)}")
+    if name not in _HOMES:
+        raise InputError(f"no experiment {shown(name)}", remedy=f"there are {', '.join(_HOMES)}")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,4 +51,4 @@ def reproduce(
 
 
 def _module(name: str) -> Any:
-    return import_module(f"equipoise.experiments.{name.replace('-', '_')}")
+    return import_module(f"equipoise.experiments.{_HOMES[name]}")

@@ -12,9 +12,9 @@ from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
-from equipoise._errors import InputError, shown
-from equipoise._text import read_text
 from equipoise.cards.deck import RANKS, SUITS, Deck
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.text import read_text
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
 _BY_PLAYER = ("stack", "blind")

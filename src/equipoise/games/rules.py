@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from equipoise._errors import InputError, shown
 from equipoise.cards.deck import Deck
+from equipoise.core.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from equipoise.cards.evaluate import Ranker
+    from equipoise.cards.hand_ranks import Ranker
 
 PLAYERS = 2
 MOST_CARDS = 7
@@ -134,7 +134,7 @@ class GameRules:
     @cached_property
     def ranker(self) -> Ranker:
         """The ranker of this game's hands."""
-        from equipoise.cards.evaluate import Ranker
+        from equipoise.cards.hand_ranks import Ranker
 
         return Ranker(self.deck, self.hand_cards, self.three_card)
 

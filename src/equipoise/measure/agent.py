@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import ALL_IN, BetMenu, Size
-from equipoise.abstraction.build import Tell
-from equipoise.agents.load import load_agent, load_player
-from equipoise.agents.measured import NamedAgent
+from equipoise.abstraction.maps.build import Tell
+from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.named import load_agent, load_player
+from equipoise.core.errors import InputError, shown
+from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
 from equipoise.measure.lbr import LocalBestResponse, local_best_response
 from equipoise.measure.reference import Referenced, measure_by_reference
-from equipoise.tree.public_tree import build_tree
-from equipoise.tree.report import menu_of
+from equipoise.tree.betting_tree import build_tree
+from equipoise.tree.game_report import menu_of
 
 METHODS = ("auto", "exact", "lbr")
 

@@ -18,14 +18,14 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._jit import F64
 from equipoise.agents.agent import Agent, Track
 from equipoise.cards.deck import check_hole_cards, hole_index
 from equipoise.cards.matchups import equities_against, needs_table
 from equipoise.cards.runouts import Runouts, first_edges, meeting_weights
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F64
+from equipoise.games.betting_state import BettingState, Deal, action_text
 from equipoise.games.rules import GameRules
-from equipoise.games.state import BettingState, Deal, action_text
 from equipoise.measure.stats import Moments
 
 Tracks: TypeAlias = tuple[Track | None, Track | None]

@@ -22,26 +22,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._errors import InputError, check_count, shown
-from equipoise._jit import F64, I32, I64
-from equipoise._machine import thread_count
-from equipoise.abstraction.bet_menu import BetMenu
+from equipoise.agents.card_blind import Strategy
 from equipoise.agents.function import FunctionStrategy
-from equipoise.agents.load import Measurable, as_strategy
-from equipoise.agents.measured import Strategy
+from equipoise.agents.named import Measurable, as_strategy
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
+from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.jit import F64, I32, I64
+from equipoise.core.machine import thread_count
+from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.streets import TIE, StreetWalk
-from equipoise.solve.engine import Engine
-from equipoise.solve.last_street import LastStreet, compile_last_street
-from equipoise.solve.plan import BEST
-from equipoise.tree.public_cards import PublicCards, deal_boards
-from equipoise.tree.public_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
-from equipoise.tree.report import menu_of
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
+from equipoise.tree.boards import PublicCards, deal_boards
+from equipoise.tree.game_report import menu_of
+from equipoise.walk.engine import Engine
+from equipoise.walk.last_street.program import LastStreet, compile_last_street
+from equipoise.walk.plan import BEST
 
 METHODS = ("auto", "exact")
 LEAST_SAMPLE = 5
@@ -106,7 +106,7 @@ def exploitability(
     progress: Progress | None = None,
 ) -> Exploitability:
     """How much best responses win against a strategy, an agent with a table, a function of a view, or what a
-    text names (`agents/load.py`).
+    text names (`agents/named.py`).
 
     The game is its rules, the name of a built-in one, or a gamedef file.
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._files import write_whole
+from equipoise.core.errors import InputError
+from equipoise.core.files.writing import write_whole
 
 FORMAT = "equipoise best response by flop, 1"
 _NUMBER, _CHECK = struct.Struct("<I"), struct.Struct("<I")

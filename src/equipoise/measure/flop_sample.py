@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
+from equipoise.core.errors import InputError
 from equipoise.measure.stats import interval
 
 

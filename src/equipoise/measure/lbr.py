@@ -22,18 +22,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise._errors import InputError, check_count, shown
-from equipoise._jit import F64, U8
-from equipoise._machine import thread_count
-from equipoise._workers import workers
-from equipoise.abstraction.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
-from equipoise.abstraction.build import Tell
+from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import Progress, equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.jit import F64, U8
+from equipoise.core.machine import thread_count
+from equipoise.core.workers import workers
+from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
+from equipoise.games.betting_state import CALL, FOLD, BettingState
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
-from equipoise.games.state import CALL, FOLD, BettingState
 from equipoise.measure.stats import Moments, t975, without_luck
 
 HANDS = 10_000

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise._errors import InputError
-from equipoise.abstraction.build import Tell
-from equipoise.agents.load import load_agent
+from equipoise.abstraction.maps.build import Tell
+from equipoise.agents.named import load_agent
+from equipoise.core.errors import InputError
 from equipoise.measure.best_response import Exploitability, measurement_of
 
 

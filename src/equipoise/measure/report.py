@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from equipoise._files import write_whole
-from equipoise._json import json_text
+from equipoise.core.files.strict_json import json_text
+from equipoise.core.files.writing import write_whole
 
 
 def write_report(

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from equipoise._arrays import F64
+from equipoise.core.arrays import F64
 
 LEAST_EXPLAINED = 1e-10  # of the variance of luck: directions with less are rounding errors
 LEAST_FITTED = 10  # observations a slope: with fewer, none is fitted

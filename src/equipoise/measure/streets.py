@@ -1,6 +1,6 @@
 """A best-response walk that also tells on which street the winnings are made.
 
-The last street is left to the kernels of `solve/side_by_side.py`, or of `solve/walk.py` where those do not serve. Above
+The last street is left to the kernels of `walk/last_street/best_response.py`, or of `walk/walk.py` where those do not serve. Above
 it, every board's rows stay in the workspace until the next board comes, so that a second pass can follow the best
 actions up with parts of the values: for each street but the last, what comes of hands whose betting ended there. What
 remains ended on the last street.
@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._arrays import Int
-from equipoise._jit import F32, I32, U16, U32, inner, kernel
-from equipoise.agents.measured import ByBucket, Strategy
-from equipoise.solve.alike import answer_boards_alike
-from equipoise.solve.engine import Engine, look
-from equipoise.solve.last_street import LastStreet
-from equipoise.solve.plan import BEST, Plan, Tables, Workspace, padded
-from equipoise.solve.side_by_side import (
+from equipoise.agents.card_blind import ByBucket, Strategy
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F32, I32, U16, U32, inner, kernel
+from equipoise.tree.betting_tree import DEAL, DECISION
+from equipoise.tree.infosets import board_blocks
+from equipoise.walk.engine import Engine, look
+from equipoise.walk.last_street.best_response import (
     Space,
     answer_boards,
     make_space,
     pack_reach,
     unpack_values,
 )
-from equipoise.solve.walk import enter_board, leave_board, walk_boards
-from equipoise.tree.infosets import board_blocks
-from equipoise.tree.public_tree import DEAL, DECISION
+from equipoise.walk.last_street.card_blind import answer_boards_alike
+from equipoise.walk.last_street.program import LastStreet
+from equipoise.walk.plan import BEST, Plan, Tables, Workspace, padded
+from equipoise.walk.walk import enter_board, leave_board, walk_boards
 
 TIE = 1e-5  # of actions worth the same up to this share, the first is followed: fold, call, small raise, ...
 

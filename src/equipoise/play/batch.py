@@ -2,7 +2,7 @@
 
 Each side stands at a node of its own tree and reads the other's bets as `agents/translate.py` says; here it draws once
 and remembers, which is what the mixture of `agents/table.py` is seen from outside. The betting state is a row as in
-`tree/public_tree.py`, whose `take` this is. Cards are dealt, and buckets and ranks looked up, for many hands at once:
+`tree/betting_tree.py`, whose `take` this is. Cards are dealt, and buckets and ranks looked up, for many hands at once:
 a kernel that had those tables too would take a minute to compile.
 """
 
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._arrays import Int
-from equipoise._jit import F64, I32, I64, U8, U16, U64, inlined, kernel
 from equipoise.agents.table import Table, read_row
 from equipoise.agents.translate import LIVE, call_child, landing, read_bet, said_action, standing
-from equipoise.games.state import CALL, FOLD
-from equipoise.solve.sampled_walk import draw
-from equipoise.tree.public_tree import (
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F64, I32, I64, U8, U16, U64, inlined, kernel
+from equipoise.games.betting_state import CALL, FOLD
+from equipoise.solvers.external_kernel import draw
+from equipoise.tree.betting_tree import (
     COLUMNS,
     DEAL,
     DECISION,

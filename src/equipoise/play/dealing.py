@@ -7,8 +7,8 @@ import secrets
 import numpy as np
 
 from equipoise.agents.agent import View
+from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import GameRules
-from equipoise.games.state import BettingState, Deal
 
 DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards and actions the same numbers
 

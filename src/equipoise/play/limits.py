@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from equipoise._errors import InputError, shown
+from equipoise.core.errors import InputError, shown
 
 
 class PeerStream(io.RawIOBase):

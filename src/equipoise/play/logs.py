@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from equipoise._errors import InputError, shown
-from equipoise.games.acpc import LogState, log_state_text, read_log_state
-from equipoise.games.phh import check_is_holdem, phh_text, read_phh
+from equipoise.core.errors import InputError, shown
+from equipoise.games.betting_state import BettingState, Deal
+from equipoise.games.notation.acpc import LogState, log_state_text, read_log_state
+from equipoise.games.notation.phh import check_is_holdem, phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.games.state import BettingState, Deal
 from equipoise.measure.stats import mean_interval
 
 ACPC, PHH = "acpc", "phh"

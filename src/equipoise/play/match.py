@@ -18,22 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError, check_count
-from equipoise._jit import F64, I32, U8
-from equipoise._machine import thread_count
-from equipoise._workers import workers
 from equipoise.agents.agent import Agent
-from equipoise.agents.load import Playing, load_players
+from equipoise.agents.named import Playing, load_players
 from equipoise.agents.table import TableAgent
 from equipoise.cards.deck import check_hole_cards
+from equipoise.core.errors import InputError, check_count
+from equipoise.core.jit import F64, I32, U8
+from equipoise.core.machine import thread_count
+from equipoise.core.workers import workers
+from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.games.state import BettingState, Deal
 from equipoise.measure.aivat import Aivat, compare_moments
 from equipoise.measure.stats import Moments
 from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
-from equipoise.tree.public_tree import betting_plan
+from equipoise.tree.betting_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 64
@@ -237,7 +237,7 @@ def match(
     log: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> MatchResult:
-    """Play a match of two agents, functions of a view, or what texts name (`agents/load.py`).
+    """Play a match of two agents, functions of a view, or what texts name (`agents/named.py`).
 
     `game` is for functions and named agents, where the other side has none; `menu` the bets of named agents. `aivat`
     estimates the result a second time, with less luck (`measure/aivat.py`); `log` is a file for every hand (`logs.py`);

@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from equipoise._errors import InputError, shown
 from equipoise.agents.agent import Agent
 from equipoise.cards.deck import RANKS, SUITS
-from equipoise.games.state import BettingState, Deal
+from equipoise.core.errors import InputError, shown
+from equipoise.games.betting_state import BettingState, Deal
 from equipoise.play.dealing import DEALS, PLAYERS_OWN, button, deal_hand, stream, view_of
 from equipoise.play.winnings import Winnings
 from equipoise.play.words import HELP, action_told, action_words, offers, read_action

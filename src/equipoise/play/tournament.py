@@ -22,10 +22,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from equipoise._array_file import load_header, save_arrays
-from equipoise._arrays import F64
-from equipoise._errors import InputError, shown
 from equipoise.agents.agent import Agent
+from equipoise.core.arrays import F64
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
 

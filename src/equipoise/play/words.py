@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from equipoise._errors import InputError, shown
-from equipoise.abstraction.bet_menu import round_half_away
-from equipoise.games.state import CALL, FOLD, BettingState, Legal
+from equipoise.core.errors import InputError, shown
+from equipoise.games.bet_menu import round_half_away
+from equipoise.games.betting_state import CALL, FOLD, BettingState, Legal
 
 HELP = """fold, check, call (f, k, c)
 bet 300, raise 900: to so many chips on this street (b, r)

@@ -18,21 +18,21 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from equipoise._array_file import load_arrays, load_header, save_arrays
-from equipoise._errors import InputError, shown
-from equipoise._jit import F32, U8
-from equipoise._machine import available_memory
-from equipoise.abstraction.bet_menu import BetMenu
-from equipoise.abstraction.buckets import BucketMap
-from equipoise.abstraction.buckets import fingerprint as map_fingerprint
-from equipoise.abstraction.build import Tell, build_map, planned_buckets
-from equipoise.abstraction.card_recipe import CardRecipe
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
+from equipoise.abstraction.maps.build import Tell, build_map, planned_buckets
+from equipoise.abstraction.maps.card_recipe import CardRecipe
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
+from equipoise.core.jit import F32, U8
+from equipoise.core.machine import available_memory
+from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import read_gamedef, write_gamedef
 from equipoise.games.rules import GameRules
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import from_bytes, to_bytes
+from equipoise.tree.betting_tree import DECISION, PublicTree, build_tree
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION, PublicTree, build_tree
 
 FORMAT = "equipoise strategy 2"
 FLOAT32, BYTES = "float32", "u8"

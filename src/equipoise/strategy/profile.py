@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._jit import F32
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F32
+from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._jit import F32, F64, I64, U8, inlined, kernel
+from equipoise.core.jit import F32, F64, I64, U8, inlined, kernel
 from equipoise.games.rules import PLAYERS
+from equipoise.tree.betting_tree import DECISION, MOST_ACTIONS
 from equipoise.tree.infosets import SlotLayout
-from equipoise.tree.public_tree import DECISION, MOST_ACTIONS
 
 UNITS = 255
 

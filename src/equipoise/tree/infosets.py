@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from equipoise._errors import InputError
-from equipoise._jit import I32, I64, U8, kernel
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.errors import InputError
+from equipoise.core.jit import I32, I64, U8, kernel
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.tree.public_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, PublicTree
 
 REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
 LEAST_REGRET_AND_AVERAGE = 4  # two of 16 bits

@@ -17,11 +17,11 @@ from math import comb, prod
 
 import numpy as np
 
-from equipoise._errors import InputError
 from equipoise.cards.deck import Deck
+from equipoise.core.errors import InputError
 from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.tree.betting_tree import DECISION, PublicTree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands
-from equipoise.tree.public_tree import DECISION, PublicTree
 
 MOST_BOARDS = 100_000  # in a subgame
 

@@ -1,0 +1,1 @@
+"""What a hand is like: exact features of every hand of a street."""

@@ -1,0 +1,1 @@
+"""From hands to buckets: `BucketMap`, and the ways to make one."""

@@ -1,0 +1,155 @@
+"""From a recipe to a BucketMap: every street built, or the file of an earlier build opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from equipoise.abstraction.features.hand_space import Progress
+from equipoise.abstraction.maps.bucket_map import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
+from equipoise.abstraction.maps.card_recipe import KMEANS, CardRecipe
+from equipoise.abstraction.maps.hierarchy import hierarchical_streets
+from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, street_named
+from equipoise.abstraction.maps.nested_percentile import percentile_street
+from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.errors import InputError
+from equipoise.core.files.cache import cache_folder
+from equipoise.games.rules import GameRules
+
+Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how far it is
+
+
+def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
+    """Where the map of a recipe is kept between runs."""
+    return cache_folder("abstractions") / f"{fingerprint(rules, recipe_text(rules, recipe))}.buckets"
+
+
+def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
+    """What a map is marked with: the recipe, a base that is a file called by its fingerprint and not by its name."""
+    public = recipe.public
+    if public is None or isinstance(public.base, int):
+        return recipe.text()
+    base = BucketMap.load(public.base, rules).fingerprint
+    return recipe.model_copy(update={"public": public.model_copy(update={"base": base})}).text()
+
+
+def planned_buckets(rules: GameRules, recipe: CardRecipe) -> tuple[int, ...]:
+    """How many buckets each street of a recipe's map will have: known before anything is built."""
+    counts: list[int] = []
+    first_public = recipe.public_street(rules) if recipe.public else rules.rounds
+    for street, own in enumerate(recipe.streets):
+        if own.buckets is None:
+            counts.append(HandIndexer(rules.deals(street), rules.deck).size)
+            continue
+        parts = own.buckets * (own.second or 1)
+        if recipe.public and street >= first_public:
+            parts *= recipe.public.clusters
+        elif own.method == "percentile" and own.nested and street:
+            parts *= counts[-1]
+        counts.append(parts)
+    return tuple(counts)
+
+
+def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
+    """About what the map's tables will take: two bytes a hand of every street that is not lossless."""
+    total = 0
+    for street, own in enumerate(recipe.streets):
+        if own.method != "lossless":
+            ordered = own.method == "percentile" and own.nested and street + 1 < rules.rounds
+            deals = rules.deals(street) if ordered else rules.unordered_deals(street)
+            total += 2 * HandIndexer(deals, rules.deck).size
+    return total
+
+
+def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *, keep: bool = True) -> BucketMap:
+    """The map of a recipe: opened if it was built before, else built, and kept."""
+    path = map_path(rules, recipe)
+    if keep:
+        with suppress(InputError):  # not there, damaged or of an older format: built, and replaced
+            kept = BucketMap.load(path, rules)
+            if kept.recipe == recipe_text(rules, recipe):
+                return kept
+    found = _Building(rules, recipe, tell).run()
+    if keep and found.bytes:
+        with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
+            found.save(path)
+            return BucketMap.load(path, rules)
+    return found
+
+
+class _Building:
+    def __init__(self, rules: GameRules, recipe: CardRecipe, tell: Tell | None) -> None:
+        self.rules, self.recipe, self.tell = rules, recipe, tell
+        self.streets: dict[int, StreetBuckets] = {}
+        self.costs: dict[int, float] = {}
+        self.public: PublicBuckets | None = None
+        self.about: dict[str, Any] = {}
+
+    def run(self) -> BucketMap:
+        rules, recipe = self.rules, self.recipe
+        upto = rules.rounds
+        if recipe.public:
+            self.streets, self.public, about = hierarchical_streets(rules, recipe, self._stage)
+            self.about["public"] = about
+            upto = recipe.public_street(rules)
+        self._cluster(upto)
+        for street in range(upto):
+            if street not in self.streets:
+                with street_named(rules, street):
+                    self.streets[street] = self._one(street)
+        if self.costs:
+            self.about["costs"] = {str(street): cost for street, cost in sorted(self.costs.items())}
+        nested = [self._tells_before(street) for street in range(1, rules.rounds)]
+        return BucketMap(
+            rules,
+            tuple(self.streets[s] for s in range(rules.rounds)),
+            self.public,
+            recipe_text(rules, recipe),
+            all(nested),
+            self.about,
+        )
+
+    def _cluster(self, upto: int) -> None:
+        """Streets by k-means, the last first: potential looks at the next."""
+        after: Clusters | None = None
+        for street in reversed(range(upto)):
+            recipe = self.recipe.streets[street]
+            if recipe.method not in KMEANS:
+                after = None
+                continue
+            assert recipe.buckets is not None
+            with street_named(self.rules, street):
+                after = cluster_street(
+                    self.rules, street, recipe, self.recipe.seed, after, self._stage(f"street {street + 1}")
+                )
+            self.costs[street] = after.cost
+            deals = self.rules.unordered_deals(street)
+            self.streets[street] = StreetBuckets(deals, recipe.buckets, after.label, method=recipe.method)
+
+    def _one(self, street: int) -> StreetBuckets:
+        recipe = self.recipe.streets[street]
+        if recipe.method == "lossless":
+            return lossless_street(self.rules, street)
+        return percentile_street(self.rules, street, recipe, self._so_far(street), self._stage(f"street {street + 1}"))
+
+    def _so_far(self, street: int) -> BucketMap | None:
+        """A map whose streets before this one are done; the others stand in."""
+        if street == 0:
+            return None
+        first = lossless_street(self.rules, 0)
+        streets = tuple(self.streets[s] if s < street else replace(first) for s in range(self.rules.rounds))
+        return BucketMap(self.rules, streets)
+
+    def _tells_before(self, street: int) -> bool:
+        """Whether a street's bucket tells the bucket of the street before, by how it was made."""
+        recipe = self.recipe.streets[street]
+        if self.streets[street - 1].buckets == 1:
+            return True
+        return recipe.method == "lossless" or (recipe.method == "percentile" and recipe.nested)
+
+    def _stage(self, name: str) -> Progress | None:
+        tell = self.tell
+        return None if tell is None else lambda done: tell(name, done)

@@ -1,0 +1,258 @@
+"""The `[cards]` table of a recipe: how each street's hands are put into buckets, checked before anything is computed.
+
+    [cards]
+    preflop = "lossless"
+    flop  = { method = "emd", buckets = 200 }
+    turn  = { method = "emd", buckets = 200 }
+    river = { method = "ochs", buckets = 200 }
+    public = { clusters = 8 }        # hierarchical: buckets are then per cluster of the public cards
+
+Streets are called preflop, flop, turn and river, then round_5 and so on; one that is not named is lossless.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import comb
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from equipoise.abstraction.features.card_features import MOST_DEALS
+from equipoise.cards.deck import check_hole_cards
+from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.errors import MOST_COUNT, InputError, shown
+from equipoise.core.files.text import load_toml
+from equipoise.games.bet_menu import street_names
+from equipoise.games.rules import GameRules
+
+Method: TypeAlias = Literal["lossless", "percentile", "emd", "l2", "ochs", "potential"]
+METHODS: tuple[str, ...] = ("lossless", "percentile", "emd", "l2", "ochs", "potential")
+KMEANS = ("emd", "l2", "ochs", "potential")
+USED_BY: dict[str, tuple[str, ...]] = {  # the methods that a key goes with
+    "feature": ("percentile",),
+    "second": ("percentile",),
+    "nested": ("percentile",),
+    "bins": ("emd", "l2"),
+    "clusters": ("ochs",),
+    "cells": ("emd", "l2", "ochs"),
+    "sample": KMEANS,
+    "iterations": KMEANS,
+    "restarts": ("emd", "l2", "ochs"),
+}
+MOST_BUCKETS = 1 << 24
+MOST_PARTS = 1 << 16  # of a percentile street, within a bucket of the street before
+MOST_NEXT = 1 << 16  # buckets of a street that "potential" looks at
+MOST_LOSSLESS = 1 << 30  # hands of a street that may be told apart
+PUBLIC = "public"
+SAID = {"model_type": "not a table", "extra_forbidden": "unknown key", "missing": "must be given"}
+EXAMPLE = 'write e.g. flop = { method = "emd", buckets = 200 }'
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class StreetRecipe(_Checked):
+    """One street. What a method does not use must be left out."""
+
+    method: Method = "lossless"
+    buckets: int | None = Field(default=None, ge=1, le=MOST_BUCKETS)
+    feature: Literal["ehs", "ehs2", "both"] = "ehs2"  # percentile: E[HS], E[HS^2]; both: E[HS^2], then E[HS]
+    second: int | None = Field(
+        default=None, ge=1, le=1000
+    )  # percentile by both: parts by E[HS] of each part by E[HS^2]
+    nested: bool = True  # percentile: within each bucket of the street before
+    bins: int = Field(default=50, ge=2, le=1000)  # emd, l2: of the histogram
+    clusters: int = Field(default=8, ge=1, le=16)  # ochs: of the opponent's holes
+    cells: int | None = Field(
+        default=None, ge=1, le=1 << 16
+    )  # with public clusters, after their street: see hierarchy.py
+    sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands that centroids are fitted to; 0: all
+    iterations: int = Field(default=30, ge=1, le=MOST_COUNT)
+    restarts: int = Field(default=1, ge=1, le=100)
+
+    @model_validator(mode="after")
+    def _whole(self) -> StreetRecipe:
+        if (self.buckets is None) != (self.method == "lossless"):
+            need = "takes no buckets" if self.method == "lossless" else "needs buckets"
+            raise ValueError(f"{self.method} {need}")
+        for key, methods in USED_BY.items():
+            if self.method not in methods and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{self.method} takes no {key}")
+        if (self.second is None) != (self.feature != "both"):
+            raise ValueError("second goes with feature = 'both'")
+        return self
+
+
+class PublicRecipe(_Checked):
+    """Clusters of public boards (Tartanian7): the base is a number of buckets to make, or a file of a BucketMap."""
+
+    clusters: int = Field(ge=1, le=10_000)
+    street: str | None = None  # the first with a board, unless named
+    base: Annotated[int, Field(ge=1)] | str = 1000
+    objective: Literal["sum", "mean", "medoid"] = "sum"
+
+
+class CardRecipe(_Checked):
+    """All streets of a game, by number."""
+
+    streets: tuple[StreetRecipe, ...]
+    public: PublicRecipe | None = None
+    seed: int = Field(default=1, ge=0)
+
+    def text(self) -> str:
+        """The recipe as one line, all defaults written out: what a map is marked with."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+    def buckets(self, rules: GameRules) -> list[int]:
+        """How many buckets each street gets, counting those of every cluster and within those of the street before."""
+        found: list[int] = []
+        for number, street in enumerate(self.streets):
+            if street.buckets is None:
+                found.append(HandIndexer(rules.deals(number), rules.deck).size)
+                continue
+            times = found[-1] if number and street.method == "percentile" and street.nested else 1
+            if self.public and number >= self.public_street(rules):
+                times = self.public.clusters
+            found.append(street.buckets * (street.second or 1) * times)
+        return found
+
+    def public_street(self, rules: GameRules) -> int:
+        """The street whose boards are clustered."""
+        assert self.public is not None
+        if self.public.street is None:
+            return next(s for s in range(rules.rounds) if rules.board_size(s))
+        return street_names(rules.rounds).index(self.public.street)
+
+
+def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = "") -> CardRecipe:
+    """A recipe's `[cards]` for a game, or the word `lossless` for all streets; refused if it cannot be done."""
+    if isinstance(table, str):
+        table = dict.fromkeys(street_names(rules.rounds), table)
+    if not isinstance(table, Mapping):
+        raise InputError("cards is not a table", where=where, remedy='write [cards], or cards = "lossless"')
+    names = street_names(rules.rounds)
+    known = (*names, PUBLIC, "seed")
+    for key in table:
+        if key not in known:
+            raise InputError(f"unknown key {shown(key)} in cards", where=where, remedy=f"known: {', '.join(known)}")
+    streets = [table.get(name, "lossless") for name in names]
+    for name, street in zip(names, streets, strict=True):
+        if not isinstance(street, (str, Mapping)):
+            raise InputError(f"{name}: neither a method nor a table (got {shown(street)})", where=where, remedy=EXAMPLE)
+    data = {
+        "streets": tuple({"method": street} if isinstance(street, str) else street for street in streets),
+        **{key: table[key] for key in (PUBLIC, "seed") if key in table},
+    }
+    try:
+        recipe = CardRecipe.model_validate(data)
+    except ValidationError as error:
+        raise _one_line(error, names, where) from None
+    try:
+        _check_public(rules, recipe, names)
+        for number, name in enumerate(names):
+            _check_street(rules, number, name, recipe)
+    except InputError as error:
+        raise error.at(where) from None
+    return recipe
+
+
+def load_cards(path: str | Path, rules: GameRules) -> CardRecipe:
+    """The `[cards]` table of a TOML file (a recipe)."""
+    return read_cards(load_recipe_table(path).get("cards", "lossless"), rules, str(path))
+
+
+def load_recipe_table(path: str | Path) -> dict[str, Any]:
+    """The whole table of a recipe's TOML file."""
+    return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
+
+
+def _one_line(error: ValidationError, names: tuple[str, ...], where: str) -> InputError:
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    if path[:1] == ["streets"] and len(path) > 1 and path[1].isdigit():
+        path = [names[int(path[1])], *path[2:]]
+    said = SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
+    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
+    remedy = "write e.g. public = { clusters = 8 }" if path[:1] == [PUBLIC] else EXAMPLE
+    if first["type"] == "extra_forbidden":
+        known = PublicRecipe if path[0] == PUBLIC else StreetRecipe
+        remedy = f"known: {', '.join(known.model_fields)}"
+    # Of a key that takes several types, the path goes on with the type.
+    return InputError(f"{'.'.join(path[:2])}: {said}{given}", where=where, remedy=remedy)
+
+
+def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:
+    """Refuse what would only show while the street is built, which may be after hours."""
+    street = recipe.streets[number]
+    if street.method == "lossless":
+        told_apart = HandIndexer(rules.deals(number), rules.deck).size
+        if told_apart > MOST_LOSSLESS:
+            raise InputError(f"{name}: lossless has {told_apart:,} hands, which cannot fit", remedy="give it buckets")
+        return
+    assert street.buckets is not None
+    check_hole_cards(rules.hole_cards, f"method {street.method}")
+    hands = HandIndexer(rules.unordered_deals(number), rules.deck).size
+    most = max(street.buckets * (street.second or 1), street.cells or 0)
+    if most > hands:
+        raise InputError(
+            f"{name}: {most:,} {'cells' if street.cells == most else 'buckets'} for {hands:,} hands",
+            remedy="ask for fewer",
+        )
+    if street.cells is not None and street.cells < street.buckets:
+        raise InputError(f"{name}: {street.buckets:,} buckets of {street.cells:,} cells", remedy="ask for more cells")
+    if street.method == "percentile" and street.buckets > MOST_PARTS:
+        raise InputError(f"{name}: {street.buckets:,} buckets by percentile", remedy=f"ask for at most {MOST_PARTS}")
+    if recipe.buckets(rules)[number] > MOST_BUCKETS:
+        raise InputError(
+            f"{name}: {recipe.buckets(rules)[number]:,} buckets in all",
+            remedy="ask for fewer, here or on a street before",
+        )
+    holes = HandIndexer((rules.hole_cards,), rules.deck).size
+    if street.method == "ochs" and street.clusters > holes:
+        raise InputError(f"{name}: {street.clusters} clusters of {holes} holes", remedy="ask for fewer")
+    if street.cells is not None and not (recipe.public and number > recipe.public_street(rules)):
+        raise InputError(f"{name}: cells", remedy="they go with public clusters of a street before")
+    if street.method == "potential":
+        _check_potential(rules, number, name, recipe)
+
+
+def _check_potential(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:
+    after = recipe.streets[number + 1] if number + 1 < rules.rounds else None
+    if after is None or after.method not in KMEANS or (after.buckets or 0) > MOST_NEXT or recipe.public:
+        raise InputError(
+            f"{name}: potential needs clusters of the next street",
+            remedy=f"make the next street emd, l2, ochs or potential, at most {MOST_NEXT}, without public clusters",
+        )
+    unseen = rules.deck.size - rules.hole_cards - rules.board_size(number)
+    deals = comb(unseen, rules.board_cards[number + 1])
+    if deals > MOST_DEALS:
+        raise InputError(
+            f"{name}: potential of {deals:,} next deals", remedy=f"use it where at most {MOST_DEALS} follow"
+        )
+
+
+def _check_public(rules: GameRules, recipe: CardRecipe, names: tuple[str, ...]) -> None:
+    public = recipe.public
+    if public is None:
+        return
+    boards = [names[s] for s in range(rules.rounds) if rules.board_size(s)]
+    if not boards or (public.street or boards[0]) not in boards:
+        raise InputError(
+            f"public.street {shown(public.street)}",
+            remedy=f"use one of {', '.join(boards) or 'a game with boards'}",
+        )
+    street = recipe.public_street(rules)
+    states = HandIndexer((rules.board_size(street),), rules.deck).size
+    if public.clusters > states:
+        raise InputError(f"public: {public.clusters:,} clusters of {states:,} boards", remedy="ask for fewer")
+    hands = HandIndexer(rules.unordered_deals(street), rules.deck).size
+    if isinstance(public.base, int) and public.base > hands:
+        raise InputError(f"public: a base of {public.base:,} buckets for {hands:,} hands", remedy="ask for fewer")
+    for number in range(street, rules.rounds):
+        method = recipe.streets[number].method
+        if method in ("percentile", "potential"):
+            raise InputError(f"{names[number]}: {method} with public clusters", remedy="use emd, l2, ochs or lossless")

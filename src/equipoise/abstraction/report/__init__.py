@@ -1,0 +1,1 @@
+"""What is in an abstraction: tables and pictures of a map."""

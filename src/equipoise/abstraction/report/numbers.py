@@ -1,0 +1,163 @@
+"""An abstraction in numbers: for each street its buckets, how evenly they are dealt and how alike their hands are.
+
+How alike: the variance of E[HS] within buckets by that of all hands: 0 if a bucket's hands are all equally strong, 1 if
+buckets say nothing of strength. It is a view of strength alone: a bucketing by potential may do better than it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise.abstraction.features.hand_space import Progress
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import Tell
+from equipoise.abstraction.recipe_file import Recipe
+from equipoise.abstraction.report.public_clusters import PublicReport, public_report
+from equipoise.abstraction.report.summary import (
+    BucketSummary,
+    Deals,
+    all_told_apart,
+    sample_hands,
+    some_deals,
+    summarize,
+    told_one_by_one,
+)
+from equipoise.cards.isomorphism import HandIndexer
+
+SAMPLES = 1_000_000
+HANDS = 3  # of each bucket that are shown
+
+
+@dataclass(frozen=True)
+class StreetReport:
+    """One street. Shares are of all deals, over buckets that are not empty; None where all of many hands have one."""
+
+    street: str
+    method: str
+    hands: int  # that its table tells apart
+    buckets: int
+    non_empty: int
+    bytes: int
+    counted: str  # "exact": every hand, as often as it is dealt; "sample": random deals
+    smallest_share: float | None
+    mean_share: float
+    largest_share: float | None
+    variance: float | None  # of E[HS], of all hands
+    within: float  # of E[HS], within buckets
+    within_share: float  # of all variance: 0 is perfect, 1 useless
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractionReport:
+    """A map, what is in its buckets, and the sample of deals that some of it was counted on."""
+
+    name: str
+    map: BucketMap
+    streets: tuple[StreetReport, ...]
+    public: PublicReport | None
+    deals: Deals
+    seed: int
+    summaries: tuple[BucketSummary | None, ...] = field(repr=False)  # None: a bucket for every one of many hands
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each street and bucket."""
+        found: list[dict[str, Any]] = []
+        for number, (street, summary) in enumerate(zip(self.streets, self.summaries, strict=True)):
+            if summary is None or not told_one_by_one(self.map, number):
+                continue
+            hands = sample_hands(self.map, number, summary, self.deals, HANDS)
+            columns = zip(summary.share, summary.mean, summary.sd, summary.spread, hands, strict=True)
+            for bucket, (share, mean, sd, spread, shown) in enumerate(columns):
+                found.append(
+                    {
+                        "street": street.street,
+                        "bucket": bucket,
+                        "share": float(share),
+                        "mean_ehs": number_or_none(mean),
+                        "sd_ehs": number_or_none(sd),
+                        "spread": number_or_none(spread),
+                        "hands": "; ".join(shown),
+                    }
+                )
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, the rows left out."""
+        return {
+            "name": self.name,
+            "game": self.map.rules.name,
+            "fingerprint": self.map.fingerprint,
+            "recipe": json.loads(self.map.recipe),
+            "perfect_recall": self.map.perfect_recall,
+            "bytes": self.map.bytes,
+            "deals": len(self.deals.cards),
+            "deals_are": "all" if self.deals.every else "a random sample",
+            "seed": self.seed,
+            "streets": [asdict(street) for street in self.streets],
+            "public": self.public.as_json() if self.public else None,
+        }
+
+
+def number_or_none(value: Any) -> float | None:
+    """A float, or None for what is no number: JSON has no word for that."""
+    return float(value) if np.isfinite(value) else None
+
+
+def describe(recipe: Recipe, *, samples: int = SAMPLES, seed: int = 1, tell: Tell | None = None) -> AbstractionReport:
+    """Build a recipe's map, or open it, and look into its buckets."""
+    found = recipe.build(tell)
+    if tell:
+        tell("deals", 0.0)
+    deals = some_deals(found, samples, seed)
+    streets, summaries = [], []
+    for number in range(recipe.rules.rounds):
+        summary = None
+        if not all_told_apart(found, number):
+            name = f"strength, {recipe.rules.street_name(number)}"
+            summary = summarize(found, number, lambda: deals, (samples, seed), _stage(tell, name))
+        streets.append(_street(found, number, summary))
+        summaries.append(summary)
+    public = public_report(found, recipe.cards, seed, tell)
+    return AbstractionReport(recipe.name, found, tuple(streets), public, deals, seed, tuple(summaries))
+
+
+def _stage(tell: Tell | None, name: str) -> Progress | None:
+    return None if tell is None else lambda done: tell(name, done)
+
+
+def _street(found: BucketMap, street: int, summary: BucketSummary | None) -> StreetReport:
+    own, rules = found.streets[street], found.rules
+    size = sum(int(table.nbytes) for table in (own.cell, own.join) if table is not None)
+    numbers: dict[str, Any]
+    if summary is None:
+        numbers = {
+            "non_empty": own.buckets,
+            "counted": "exact",
+            "smallest_share": None,
+            "mean_share": 1 / own.buckets,
+            "largest_share": None,
+            "variance": None,
+            "within": 0.0,
+            "within_share": 0.0,
+        }
+    else:
+        within, overall = summary.variance()
+        share = summary.share[summary.filled]
+        numbers = {
+            "non_empty": len(share),
+            "counted": "exact" if summary.exact else "sample",
+            "smallest_share": float(share.min()),
+            "mean_share": 1 / len(share),
+            "largest_share": float(share.max()),
+            "variance": overall,
+            "within": within,
+            "within_share": within / overall if overall else 0.0,
+        }
+    hands = HandIndexer(own.deals, rules.deck).size
+    return StreetReport(rules.street_name(street), own.method, hands, own.buckets, bytes=size, **numbers)

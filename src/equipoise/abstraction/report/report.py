@@ -1,0 +1,121 @@
+"""The report of an abstraction: its numbers, what it costs with a betting tree, and files of one stem."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from equipoise.abstraction.maps.build import Tell
+from equipoise.abstraction.recipe_file import Recipe, read_recipe
+from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
+from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.files.strict_json import json_text
+from equipoise.core.machine import check_fits
+from equipoise.games.rules import GameRules
+from equipoise.tree.game_report import GameReport, game_report
+
+STEM = "abstraction"
+MOST_SAMPLES = 100_000_000
+BYTES_A_DEAL = 200  # a shuffled deck, its buckets and strengths
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractionFiles:
+    """A report, what solving with it needs (None without bets), and the files that were written."""
+
+    report: AbstractionReport
+    solve: GameReport | None
+    files: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        cost = None
+        if self.solve is not None:
+            wanted = ("menu", "nodes", "infosets", "slots", "memory_bytes")
+            cost = {key: getattr(self.solve, key) for key in wanted}
+        return {**self.report.as_json(), "solve": cost, "files": list(self.files)}
+
+
+def abstraction_report(
+    recipe: str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    game: str | GameRules | None = None,
+    samples: int = SAMPLES,
+    seed: int = 1,
+    progress: Tell | None = None,
+) -> AbstractionFiles:
+    """Build the abstraction of a recipe, or open it, and look into it; with `out`, write JSON, CSV and PNG files there.
+
+    >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
+    >>> found = abstraction_report({"game": "leduc", "cards": cards})
+    >>> [(street.buckets, round(street.within_share, 4)) for street in found.report.streets]
+    [(2, 0.25), (15, 0.0)]
+    """
+    check_count(samples, "samples", 1, MOST_SAMPLES)
+    check_fits(samples * BYTES_A_DEAL, f"{samples:,} samples", "use fewer")
+    read = read_recipe(recipe, game)
+    folder = None if out is None else _Folder(Path(out))
+    try:
+        report = describe(read, samples=samples, seed=seed, tell=progress)
+        cost = _cost(read, report)
+        if folder is None:
+            return AbstractionFiles(report, cost)
+        if progress:
+            progress("pictures", 0.0)
+        return AbstractionFiles(report, cost, folder.fill(AbstractionFiles(report, cost)))
+    finally:
+        if folder is not None:
+            folder.tidy()
+
+
+def _cost(recipe: Recipe, report: AbstractionReport) -> GameReport | None:
+    if recipe.menu is None and not recipe.rules.limit:
+        return None
+    return game_report(recipe.rules, recipe.menu, report.map.buckets)
+
+
+class _Folder:
+    """Where files go: all are written beside the others first, then put in place."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.made = not path.exists()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self.room = Path(tempfile.mkdtemp(prefix=".writing-", dir=path))
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {shown(str(path))}: {error.strerror}", remedy="choose another folder"
+            ) from None
+
+    def fill(self, found: AbstractionFiles) -> tuple[str, ...]:
+        from equipoise.abstraction.report.pictures import draw_pictures
+
+        try:
+            names = [f"{STEM}.json", f"{STEM}.csv", *draw_pictures(found.report, self.room, STEM)]
+            rows = found.report.rows
+            with (self.room / names[1]).open("w", newline="") as file:
+                writer = csv.DictWriter(file, ["street", "bucket", "share", "mean_ehs", "sd_ehs", "spread", "hands"])
+                writer.writeheader()
+                writer.writerows(rows)
+            files = [str(self.path / name) for name in names]
+            value = {**found.as_json(), "files": files, "rows": rows}
+            (self.room / names[0]).write_text(json_text(value, indent=1) + "\n")
+            for name in names:
+                (self.room / name).replace(self.path / name)
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {shown(str(self.path))}: {error.strerror}", remedy="choose another folder"
+            ) from None
+        return tuple(files)
+
+    def tidy(self) -> None:
+        shutil.rmtree(self.room, ignore_errors=True)
+        if self.made and not any(self.path.iterdir()):
+            self.path.rmdir()

@@ -1,0 +1,1 @@
+"""The commands: arguments in, one library call, print."""

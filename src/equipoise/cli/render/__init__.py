@@ -1,0 +1,1 @@
+"""What people see: tables, bars and panels on a terminal."""

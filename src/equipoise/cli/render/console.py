@@ -1,0 +1,423 @@
+"""What commands print for people: tables, sizes, progress. Numbers come in, text goes out; nothing is computed here."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.bench.measure import Benchmark
+    from equipoise.cards.equity import Equity
+    from equipoise.cards.ranges import Range
+    from equipoise.cli.render.training_panel import TrainingPanel
+    from equipoise.measure.best_response import Exploitability
+    from equipoise.measure.lbr import LocalBestResponse
+    from equipoise.measure.reference import Referenced
+    from equipoise.runs.progress import Look
+    from equipoise.spots.problem import Problem
+    from equipoise.spots.solution import NodeView, Solution
+    from equipoise.strategy.show import StrategyView
+    from equipoise.training.loop import Run
+    from equipoise.tree.game_report import GameReport
+    from equipoise.tree.trunk import TrunkMemory
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+MOST_ROWS = 200  # of a table of buckets
+
+
+def size_text(count: float) -> str:
+    """Bytes in the largest unit that leaves at least one: 1.18 GB. Units of 1,000."""
+    units = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+    unit = 0
+    while count >= 1000 and unit < len(units) - 1:
+        count /= 1000
+        unit += 1
+    return f"{count:,.0f} {units[unit]}" if unit == 0 else f"{count:,.3g} {units[unit]}"
+
+
+def rate_text(value: float) -> str:
+    """A rate or count to three digits: 310 M."""
+    for limit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g} {sign}"
+    return f"{value:.3g}"
+
+
+def print_table(table: Table) -> None:
+    """To standard output, as wide as it needs when that is not a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
+    console.print(table)
+
+
+def plain_table(title: str, columns: list[str], *, left: int = 1) -> Table:
+    """An empty table; the first columns are aligned to the left, numbers to the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i < left else "right")
+    return table
+
+
+def print_games(games: list[tuple[str, str]]) -> None:
+    """The built-in games, a line each."""
+    width = max(len(name) for name, _ in games)
+    for name, about in games:
+        print(f"{name:<{width}}  {about}")
+
+
+def print_game(report: GameReport) -> None:
+    """Rules, tree size by street, and the memory of a solve."""
+    print(report.gamedef, end="")
+    print(f"fingerprint {report.fingerprint}\n")
+    menu = f", menu {report.menu}" if report.menu else ""
+    hands = "buckets" if report.cards == "bucketed" else "hands*"
+    table = plain_table(
+        f"{report.game}{menu}: betting nodes and information sets",
+        ["street", "opens", "decisions", "folds", "showdowns", "deals", hands, "information sets", "slots"],
+    )
+    for s in report.streets:
+        numbers = (s.entries, s.decisions, s.folds, s.showdowns, s.deals, s.hands, s.infosets, s.slots)
+        table.add_row(s.street, *(f"{number:,}" for number in numbers))
+    table.add_section()
+    totals = (
+        sum(s.decisions for s in report.streets),
+        sum(s.folds for s in report.streets),
+        sum(s.showdowns for s in report.streets),
+        sum(s.deals for s in report.streets),
+    )
+    table.add_row("all", "", *(f"{t:,}" for t in totals), "", f"{report.infosets:,}", f"{report.slots:,}")
+    print_table(table)
+    if report.cards == "lossless":
+        print("* hands told apart after renaming suits, deals in order")
+    print(f"{report.nodes:,} betting nodes; {report.raw_infosets:,} information sets with all suits told apart")
+    print(f"a solve with these cards needs {size_text(report.memory_bytes)} (regret and average, float32)")
+    if report.trunk:
+        print_trunk(report.trunk)
+
+
+def print_trunk(trunk: TrunkMemory) -> None:
+    """What CFR-BR's unabstracted player needs, in the units of its paper."""
+    from equipoise.tree.trunk import binary_size
+
+    print(f"CFR-BR with a trunk of {trunk.rounds} rounds: the unabstracted player needs")
+    print(
+        f"  trunk     {binary_size(trunk.trunk_bytes):>10} ({binary_size(trunk.trunk_bytes_merged)} if all isomorphic"
+    )
+    print("                       hands are merged; the first is how the paper counts)")
+    print(f"  subgame   {binary_size(trunk.subgame_bytes):>10} for each thread")
+
+
+def print_equity(result: Equity, names: tuple[str, str]) -> None:
+    """Equity of both sides."""
+    width = max(len(name) for name in names)
+    shares = ((result.win, result.lose), (result.lose, result.win))
+    for name, equity, (win, lose) in zip(names, result.equity, shares, strict=True):
+        print(f"{name:<{width}}  equity {equity:9.4%}   win {win:9.4%}   tie {result.tie:9.4%}   lose {lose:9.4%}")
+    print(f"exact: {result.boards:,} boards for each pair of hands")
+
+
+def print_hole_equities(result: Equity, ranges: tuple[Range, Range]) -> None:
+    """Each hand of the first range, best first."""
+    import numpy as np
+
+    from equipoise.cards.ranges import hole_text
+
+    shares = result.hole_equity[0]
+    held = [hole for hole in np.argsort(-shares, kind="stable") if shares[hole] == shares[hole]]
+    for hole in held:
+        print(f"{hole_text(int(hole))}  weight {ranges[0].weights[hole]:.3g}  equity {shares[hole]:9.4%}")
+
+
+def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
+    """Ours, the peer's and the ratio, a line each."""
+    table = plain_table(f"bench {group}", ["benchmark", "unit", "peer", "ours", "peer's", "ratio"], left=3)
+    for b in benchmarks:
+        peers = (rate_text(b.peer), f"{b.ratio:,.3g}") if b.peer else ("-", "-")
+        table.add_row(b.name, b.unit, b.peer_name, rate_text(b.ours), *peers)
+    print_table(table)
+
+
+def print_measured(result: Exploitability | Referenced | LocalBestResponse) -> None:
+    """Any measure of an agent."""
+    from equipoise.measure.lbr import LocalBestResponse
+    from equipoise.measure.reference import Referenced
+
+    if isinstance(result, LocalBestResponse):
+        print_lower_bound(result)
+    elif isinstance(result, Referenced):
+        print_exploitability(result.found)
+        print_reference(result)
+    else:
+        print_exploitability(result)
+
+
+def print_reference(result: Referenced) -> None:
+    """What the same flops say beside a reference."""
+    less, width = result.difference
+    print(f"less {result.reference} on the same flops: {less:+.2f} ± {width:.2f} (95%) mbb/g")
+    if result.level:
+        print(f"exploitability of that over all flops: {result.exact:.2f} mbb/g")
+        print(f"so that this has {result.level[0]:.2f} ± {result.level[1]:.2f} (95%) mbb/g")
+
+
+def print_lower_bound(result: LocalBestResponse) -> None:
+    """What local best response wins."""
+    print(f"LBR lower bound on exploitability {result.lbr:.2f} ± {result.ci95:.2f} (95%) mbb/g")
+    values = result.as_json()["player_values_mbb"]
+    for player, value in enumerate(values):
+        print(f"  as player {player}  {value:,.2f} mbb/g")
+    bets = f", bets {', '.join(str(bet) for bet in result.bets)}" if result.bets else ""
+    print(
+        f"local best response from the {result.from_street}{bets}: {result.hands:,} hands, {result.seconds:.1f} s,"
+        f" {rate_text(result.hands_per_second)} hands/s"
+    )
+
+
+def print_exploitability(result: Exploitability) -> None:
+    """What best responses win: of both players, and by the street where hands end."""
+    exact = result.as_json()
+    interval = "" if result.ci95_mbb is None else f" ± {result.ci95_mbb:.2f} (95%)"
+    print(f"exploitability {result.exploitability:.2f}{interval} mbb/g")
+    table = plain_table("what the best response wins, mbb/g", ["hands that end on", "player 0", "player 1"])
+    for street, values in exact["by_street_mbb"].items():
+        table.add_row(street, *(f"{value:,.2f}" for value in values))
+    table.add_section()
+    table.add_row("all", *(f"{value:,.2f}" for value in exact["player_values_mbb"]))
+    print_table(table)
+    print(f"{_how_measured(result)}, {result.seconds:.1f} s")
+
+
+def _how_measured(result: Exploitability) -> str:
+    """Whether the number is exact or an estimate, and from how many flops."""
+    if result.sample is None:
+        return f"exact, {result.flops:,} flops" if result.flops else "exact"
+    drawn = f"{len(result.sample.flops):,} draws of {result.all_flops:,} flops"
+    return f"estimated from {drawn} ({result.flops:,} different ones), 95% interval"
+
+
+def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
+    """How far a solve came, what it is worth, and the root."""
+    spot = solution.problem.spot
+    print(f"{solution.iterations} iterations in {solution.seconds:.1f} s ({solution.cpu_seconds:.1f} s of CPU)")
+    if spot:
+        half = spot.pot / 2
+        print(f"exploitability {solution.percent:.3f}% of the pot")
+        print(f"EV  oop {solution.value(0) + half:.2f}   ip {solution.value(1) + half:.2f}   of a pot of {spot.pot}")
+    else:
+        print(f"exploitability {10 * solution.percent:.3f} mbb/g")
+        print(f"value of player 0: {solution.value(0):.7g} chips a hand")
+    print_node(solution.strategy(), by_hand=by_hand)
+    print(f"saved as {saved}; go on with: equipoise solve show {saved} --line ...")
+
+
+def print_node(view: NodeView, *, by_hand: bool) -> None:
+    """A decision of a solution: how often each action, the grid of hands, and each hand if wanted."""
+    import numpy as np
+
+    where = f"after {view.line}" if view.line else "at the root"
+    side = ("oop", "ip")[view.player] if view.hole_cards == 2 else f"player {view.player}"
+    print(f"\n{view.deck.text(view.board, ' ')}  {where}: {side} to act")
+    total = float(view.weight.sum())
+    ev = (view.ev * view.strategy * view.weight).sum(axis=1)
+    for action, often, worth in zip(view.actions, view.frequency, ev, strict=True):
+        mean = f"EV {worth / (often * total):9.2f}" if often * total > 1e-9 else ""
+        print(f"  {action:<12} {often:8.2%}  {mean}")
+    if view.hole_cards == 2 and view.deck.size == 52:
+        _print_grid(view)
+    if by_hand or view.hole_cards == 1:
+        print()
+        for i in np.argsort(-view.weight, kind="stable"):
+            if view.weight[i] > 0 or view.hole_cards == 1:
+                mix = "  ".join(f"{name} {p:6.1%}" for name, p in zip(view.actions, view.strategy[:, i], strict=True))
+                best = float(view.ev[:, i] @ view.strategy[:, i])
+                share = f"{view.equity[i]:7.2%}" if view.equity[i] == view.equity[i] else "      -"
+                print(f"{view.hole_text(int(i))}  weight {view.weight[i]:5.3f}  EV {best:9.2f}  equity {share}  {mix}")
+
+
+def _print_grid(view: NodeView | StrategyView) -> None:
+    """The 13 x 13 grid: for each cell of the range its most frequent action and how often."""
+    import numpy as np
+    from rich.text import Text
+
+    from equipoise.cards.ranges import GRID, HOLES
+
+    colours = ("cyan", "green", "yellow", "red", "magenta", "blue")
+    place = np.full(HOLES, -1)
+    place[view.holes] = np.arange(len(view.holes))
+    rows = [[Text("") for _ in range(13)] for _ in range(13)]
+    for cell in GRID:
+        held = place[list(cell.holes)]
+        held = held[held >= 0]
+        weight = view.weight[held]
+        row, column = (cell.high, cell.low) if cell.kind == "s" else (cell.low, cell.high)
+        text = Text(f"{cell.name:<3}", style="dim")
+        if weight.sum() > 0:
+            mix = view.strategy[:, held] @ weight / weight.sum()
+            main = int(mix.argmax())
+            text = Text(
+                f"{cell.name:<3}{view.actions[main][0]}{100 * mix[main]:3.0f}", style=colours[main % len(colours)]
+            )
+        rows[12 - row][12 - column] = text
+    table = plain_table("most frequent action of each hand, percent (suited above the diagonal)", [""] * 13, left=13)
+    table.show_header = False
+    for cells in rows:
+        table.add_row(*cells)
+    print_table(table)
+
+
+@contextmanager
+def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
+    """Says what a solve will take, then tells how far it is, a line at a time on standard error."""
+    unit = "% of the pot" if problem.spot else "% of the big blind"
+    if not quiet:
+        from equipoise.solvers.storage import table_type
+
+        boards, nodes = len(problem.cards.cards), len(problem.tree)
+        size = size_text(problem.memory_bytes(stored=table_type(storage)))
+        menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
+        print(
+            f"{menu}{nodes} betting nodes, {boards} boards, {size}; compiling on the first run",
+            file=sys.stderr,
+        )
+    last = 0.0
+
+    def tell(iteration: int, seconds: float, left: float) -> None:
+        nonlocal last
+        if sys.stderr.isatty() and time.monotonic() - last > 0.5 and not quiet:
+            last = time.monotonic()
+            print(
+                f"\riteration {iteration}  {seconds:.1f} s  exploitability {left:.3f}{unit} ", end="", file=sys.stderr
+            )
+
+    yield tell
+    if last:
+        print(file=sys.stderr)
+
+
+class Training:
+    """What a training shows where nobody watches: a line now and then, on standard error."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+        self.pause = 1.0
+
+    def say(self, line: str) -> None:
+        """A line that is worth reading."""
+        print(line, file=sys.stderr, flush=True)
+        self.pause = 1.0
+
+    def look(self, look: Look) -> None:
+        """How far the run is."""
+        from equipoise.cli.render.training_panel import duration
+
+        text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
+        text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
+        if look.measured_text:
+            text += f"  {look.measured_text}"
+        if look.seconds_left is not None:
+            text += f"  {duration(look.seconds_left)} left"
+        self._show(text)
+
+    def stage(self, name: str, done: float) -> None:
+        """How far the making of the buckets is."""
+        self._show(f"buckets: {name} {done:.0%}")
+
+    def _show(self, text: str) -> None:
+        if time.monotonic() - self.last >= self.pause:
+            print(text, file=sys.stderr, flush=True)
+            self.last, self.pause = time.monotonic(), min(2 * self.pause, 60.0)
+
+
+@contextmanager
+def training() -> Iterator[Training | TrainingPanel]:
+    """What shows a training: a panel on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield Training()
+        return
+    from rich.console import Console
+
+    from equipoise.cli.render.training_panel import TrainingPanel
+
+    with TrainingPanel(Console(stderr=True)) as panel:
+        yield panel
+
+
+def print_run(run: Run) -> None:
+    """How a training ended, and what to do with it."""
+    look = run.look
+    print(f"{look.iteration:,} iterations, {look.nodes:,} nodes in {look.seconds:.1f} s of training: {run.stopped}")
+    if look.measured_text:
+        print(look.measured_text)
+    print(f"saved in {run.folder}; go on with: equipoise train {run.folder} --out {run.folder} --resume")
+    print(f"look into it with: equipoise strategy show {run.folder}")
+
+
+def print_strategy(view: StrategyView) -> None:
+    """A decision of a strategy: the grid, each hand, or each bucket."""
+    where = f"after {view.line}" if view.line else "at the root"
+    board = f"{view.deck.text(view.board, ' ')}  " if view.board else ""
+    print(f"{board}{view.street}, {where}: player {view.player} to act")
+    if view.by_hole:
+        for action, often in zip(view.actions, view.frequency, strict=True):
+            print(f"  {action:<12} {often:8.2%}")
+    if view.has_grid:
+        _print_grid(view)
+    elif view.by_hole:
+        for i in range(len(view.holes)):
+            mix = "  ".join(f"{name} {p:6.1%}" for name, p in zip(view.actions, view.strategy[:, i], strict=True))
+            print(f"{view.hole_text(i)}  bucket {view.bucket[i]:,}  weight {view.weight[i]:5.3f}  {mix}")
+    else:
+        table = plain_table("how often each bucket takes each action, percent", ["bucket", *view.actions])
+        for bucket, row in enumerate(view.table[:MOST_ROWS]):
+            table.add_row(f"{bucket:,}", *(f"{100 * p:.1f}" for p in row))
+        print_table(table)
+        if len(view.table) > MOST_ROWS:
+            print(f"and {len(view.table) - MOST_ROWS:,} more buckets; --json has all, --board shows hands")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A function that is told the fraction done; a bar with the time left appears on a terminal after two seconds."""
+    with stage_bar() as tell:
+        yield lambda fraction: tell(what, fraction)
+
+
+@contextmanager
+def stage_bar() -> Iterator[Callable[[str, float], None]]:
+    """The same for work in stages: told the stage's name and the fraction done of it."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=1.0)
+    started = time.monotonic()
+    now, shown = "", False
+
+    def tell(stage: str, fraction: float) -> None:
+        nonlocal now, shown
+        if stage != now:
+            bar.reset(task, description=stage)
+            now = stage
+        bar.update(task, completed=fraction)
+        if not shown and time.monotonic() - started > PATIENCE:
+            bar.start()
+            shown = True
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            bar.stop()

@@ -1,0 +1,68 @@
+"""What commands about matches print for people. Numbers come in, text goes out; nothing is computed here."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from equipoise.cli.render.console import print_table
+
+if TYPE_CHECKING:
+    from equipoise.play.logs import Replay
+    from equipoise.play.match import MatchResult
+    from equipoise.play.tournament import Tournament
+
+
+def win_rate_text(mbb: float, ci95: float) -> str:
+    """A win rate with its 95% interval: +39.2 ± 26.1."""
+    return f"{mbb:+,.1f}" + (f" ± {ci95:,.1f}" if math.isfinite(ci95) else "")
+
+
+def print_match(found: MatchResult) -> None:
+    """Who wins how much."""
+    one, two = found.names
+    kind = "duplicate" if found.duplicate else "plain"
+    print(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
+    print(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%)")
+    first, second = (f"{value:+,.1f}" for value in found.by_player)
+    print(f"as player 0: {first}   as player 1: {second}")
+    if found.aivat:
+        rate = win_rate_text(found.aivat["mbb_per_hand"], found.aivat["ci95"])
+        times = found.aivat["times_smaller"]
+        shrunk = f", a standard deviation {times:.1f} times smaller" if math.isfinite(times) else ", no luck left"
+        print(f"by AIVAT {rate} mbb/hand{shrunk}")
+
+
+def print_replay(found: Replay) -> None:
+    """What a log says, every hand of it checked."""
+    score = "and the score agrees" if found.scored else "no score to compare with"
+    print(f"{found.log}: {found.hands:,} hands of {found.game} played again, every value agrees, {score}")
+    width = max(len(name) for name in found.names)
+    for name, chips, mbb in zip(found.names, found.chips, found.mbb_per_hand, strict=True):
+        print(f"{name:<{width}}  {chips:>+12,} chips  {win_rate_text(mbb, found.ci95)} mbb/hand")
+
+
+def print_tournament(found: Tournament) -> None:
+    """The matrix, best bankroll first, and both rankings."""
+    from rich import box
+    from rich.table import Table
+
+    order, bankrolls, widths = found.by_bankroll, found.bankrolls(), found.bankroll_ci95
+    run_off = found.by_run_off
+    table = Table(
+        title=f"row wins from column, mbb/hand, {found.hands:,} hands a pair, ± 95%",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in ("", "agent", *(str(rank) for rank in range(1, len(order) + 1)), "bankroll", "run-off"):
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    for rank, agent in enumerate(order, 1):
+        cells = ["" if other == agent else _cell(found.mbb[agent, other], found.ci95[agent, other]) for other in order]
+        total = _cell(bankrolls[agent], widths[agent])
+        table.add_row(str(rank), found.names[agent], *cells, total, str(run_off.index(agent) + 1))
+    print_table(table)
+
+
+def _cell(mbb: float, ci95: float) -> str:
+    return win_rate_text(float(mbb), float(ci95))

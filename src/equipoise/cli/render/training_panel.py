@@ -1,0 +1,107 @@
+"""A training on a terminal: a panel that is drawn again a few times a second, below lines that stay.
+
+First the stages in which buckets are made, then the figures of the run's last look. What has passed since that look is
+counted on, so that the panel moves also while a slice of the run is long.
+"""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from equipoise.runs.progress import Look
+
+REFRESH = 4  # a second
+MOST_STAGES = 6
+BAR = 30  # columns
+
+
+class TrainingPanel:
+    """What a training shows on a terminal. `console` is where; the panel is gone when it closes, lines stay."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.stages: dict[str, float] = {}
+        self.last: Look | None = None
+        self.seen = time.monotonic()
+        self._live = Live(
+            get_renderable=self.render, console=console, refresh_per_second=REFRESH, transient=True,
+            redirect_stdout=False, redirect_stderr=False,
+        )  # fmt: skip
+
+    def __enter__(self) -> TrainingPanel:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        self.console.print(Text(line), soft_wrap=True)
+
+    def stage(self, name: str, done: float) -> None:
+        """How far the making of the buckets is."""
+        for before in self.stages:
+            if before != name:
+                self.stages[before] = 1.0
+        self.stages[name] = done
+
+    def look(self, look: Look) -> None:
+        """How far the run is."""
+        self.last, self.seen = look, time.monotonic()
+
+    def render(self) -> RenderableType:
+        """The panel as it is now."""
+        parts: list[RenderableType] = []
+        if self.last is None:
+            parts.append(self._stages() if self.stages else Text("starting"))
+        else:
+            parts.append(self._figures(self.last))
+        return Panel(Group(*parts), title="equipoise train", title_align="left", expand=False)
+
+    def _stages(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for name, done in list(self.stages.items())[-MOST_STAGES:]:
+            table.add_row(f"buckets: {name}", ProgressBar(total=1.0, completed=done, width=BAR), f"{done:.0%}")
+        return table
+
+    def _figures(self, look: Look) -> Table:
+        table = Table.grid(padding=(0, 2))
+        table.add_column()
+        table.add_column(justify="right")
+        since = time.monotonic() - self.seen
+        rows = [
+            ("iterations", f"{look.iteration:,}"),
+            ("iterations/s", f"{look.iterations_per_second:,.0f}"),
+            ("nodes/s", f"{look.nodes_per_second:,.0f}"),
+            ("average positive regret", f"{look.regret:.4g}"),
+            ("last measured", look.measured_text or "nothing yet"),
+            ("time trained", duration(look.seconds)),
+            ("time left", "unknown" if look.seconds_left is None else duration(max(0.0, look.seconds_left - since))),
+            ("last checkpoint", _age(look.checkpoint_age, since)),
+        ]
+        for name, value in rows:
+            table.add_row(name, value)
+        return table
+
+
+def _age(age: float | None, since: float) -> str:
+    return "none yet" if age is None else f"{duration(age + since)} ago"
+
+
+def duration(seconds: float) -> str:
+    """1:02:03, or 2:03 below an hour."""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

@@ -1,0 +1,1 @@
+"""What every room stands on: compiled kernels, files, errors, the machine."""

@@ -1,0 +1,1 @@
+"""How bytes get onto the disk and back: whole, checked, bounded."""

@@ -1,0 +1,222 @@
+"""The one container of everything that Equipoise writes for itself: strategies, checkpoints, maps, solutions, kernels.
+
+A line of JSON names the format, what the file was made for, and each array's type, shape, offset and checksums; a
+second line is the checksum of the first; then come the arrays as they are in memory, each on a page of its own, zeros
+between them. Every byte of a file is checked whenever it is opened, so that a file that is truncated or extended, that
+has one wrong bit anywhere, that is of another format or made for something else is refused by name, with what to do.
+Arrays have a checksum for each block of 16 MB, so that several cores can check a large one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xxhash
+
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.writing import write_whole
+
+ALIGNED = 4096
+BLOCK = 1 << 24  # bytes with a checksum of their own
+MOST_HEADER = 1 << 24
+_READ = 1 << 18  # bytes that are read and summed while they are in the processor's cache
+_CHECKERS = 4  # threads that check a large file: more than a few wait for the memory
+
+
+def save_arrays(
+    path: str | Path, format_: str, header: Mapping[str, Any], arrays: Mapping[str, Any], *, durable: bool = True
+) -> None:
+    """Write a file, whole or not at all."""
+    listed: dict[str, Any] = {}
+    end = 0
+    for name, array in arrays.items():
+        start = _aligned(end)
+        end = start + array.nbytes
+        listed[name] = {
+            "type": array.dtype.str,
+            "shape": list(array.shape),
+            "start": start,
+            "checksums": [_checksum(block) for block in _blocks(_bytes(array))],
+        }
+    line = json.dumps({"format": format_, **header, "arrays": listed}, separators=(",", ":")).encode() + b"\n"
+    lines = line + _checksum(line).encode() + b"\n"
+    first = _aligned(len(lines)) if arrays else len(lines)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            file.write(lines.ljust(first, b"\0"))
+            for name, array in arrays.items():
+                file.seek(first + listed[name]["start"])
+                file.write(_bytes(array))
+            file.truncate(first + end)  # where the last array is empty, nothing was written there
+
+    try:
+        write_whole(Path(path), write, durable=durable)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror}", where=str(path), remedy="give a folder with room") from None
+
+
+def load_arrays(
+    path: str | Path, format_: str, *, remedy: str, copied: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a file, all of it checked.
+
+    Arrays are mapped copy-on-write: memory is shared with other processes, and a file that somebody truncates while
+    it is in use ends the process (SIGBUS). `copied` arrays are read into memory, and safe from that.
+    """
+    with _Opened(path, format_, remedy) as file:
+        return file.header, file.copied_arrays() if copied else file.mapped_arrays()
+
+
+def load_header(path: str | Path, format_: str, *, remedy: str) -> dict[str, Any]:
+    """The header alone, checked; the arrays are not read."""
+    with _Opened(path, format_, remedy) as file:
+        return file.header
+
+
+class _Listed(NamedTuple):
+    """An array as the header lists it; `start` is its offset in the file."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    start: int
+    checksums: list[str]
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * int(self.dtype.itemsize)
+
+
+@dataclass
+class _Opened:
+    """An open file whose header is right."""
+
+    path: str | Path
+    format_: str
+    remedy: str
+
+    def __enter__(self) -> _Opened:
+        try:
+            self.file = Path(self.path).open("rb")  # noqa: SIM115: closed by __exit__
+        except (OSError, ValueError) as error:
+            raise self._error(f"cannot read ({error.strerror if isinstance(error, OSError) else error})") from None
+        try:
+            self.size = os.fstat(self.file.fileno()).st_size
+            line, checksum = self.file.readline(MOST_HEADER), self.file.readline(64)
+            self.header = self._read_header(line, checksum)
+            self.used = len(line + checksum)
+            self.listed = [
+                _Listed(name, np.dtype(a["type"]), tuple(a["shape"]), _aligned(self.used) + a["start"], a["checksums"])
+                for name, a in self.header.pop("arrays").items()
+            ]
+            self._check_gaps()
+        except BaseException:
+            self.file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def _error(self, what: str) -> InputError:
+        return InputError(what, where=str(self.path), remedy=self.remedy)
+
+    def _read_header(self, line: bytes, checksum: bytes) -> dict[str, Any]:
+        try:
+            header: dict[str, Any] = json.loads(line)
+            found = header["format"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise self._error(f"not a file of format {shown(self.format_)}") from None
+        if found != self.format_:
+            raise self._error(f"format {shown(str(found))}, wanted {shown(self.format_)}")
+        # What has this checksum was written by `save_arrays`: the list of arrays need not be doubted.
+        if checksum != _checksum(line).encode() + b"\n":
+            raise self._error("damaged: the checksum of its header is wrong")
+        return header
+
+    def _check_gaps(self) -> None:
+        """Between arrays there is nothing but the zeros that align them, and after the last one nothing."""
+        used = self.used
+        for array in self.listed:
+            if array.start + array.nbytes > self.size:
+                raise self._error("truncated")
+            self.file.seek(used)
+            if any(self.file.read(array.start - used)):
+                raise self._error(f"damaged: there are bytes before {array.name}")
+            used = array.start + array.nbytes
+        if used != self.size:
+            raise self._error("damaged: there are bytes after its end")
+
+    def mapped_arrays(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        checks: list[tuple[_Listed, Any, str]] = []
+        for array in self.listed:
+            # A plain array on the map: compiled code need not know of the subclass.
+            map_ = np.memmap(self.file, array.dtype, "c", array.start, array.shape) if array.nbytes else None
+            found[array.name] = np.zeros(array.shape, array.dtype) if map_ is None else np.asarray(map_)
+            blocks = _blocks(_bytes(found[array.name]))
+            checks += [(array, block, checksum) for block, checksum in zip(blocks, array.checksums, strict=True)]
+        self._check(checks, _checksum)
+        return found
+
+    def copied_arrays(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        checks: list[tuple[_Listed, Any, str]] = []
+        for array in self.listed:
+            found[array.name] = np.empty(array.shape, array.dtype)
+            start = array.start
+            for block, checksum in zip(_blocks(_bytes(found[array.name])), array.checksums, strict=True):
+                checks.append((array, (start, block), checksum))
+                start += len(block)
+        self._check(checks, self._read_block)
+        return found
+
+    def _read_block(self, block: tuple[int, memoryview]) -> str:
+        """Fill a block from the file, a cache's worth at a time; its checksum."""
+        start, memory = block
+        digest = xxhash.xxh3_64()
+        for at in range(0, len(memory), _READ):
+            part = memory[at : at + _READ]
+            if os.preadv(self.file.fileno(), [part], start + at) != len(part):
+                return "truncated meanwhile"
+            digest.update(part)
+        return digest.hexdigest()
+
+    def _check(self, checks: list[tuple[_Listed, Any, str]], checksum: Callable[[Any], str]) -> None:
+        """Compare the checksums of blocks with those listed, on several cores where there is much to read."""
+        blocks = [block for _, block, _ in checks]
+        if self.size > BLOCK:
+            with ThreadPoolExecutor(min(_CHECKERS, os.cpu_count() or 1)) as pool:
+                found = list(pool.map(checksum, blocks))
+        else:
+            found = [checksum(block) for block in blocks]
+        for (array, _, wanted), got in zip(checks, found, strict=True):
+            if got != wanted:
+                raise self._error(f"damaged: the checksum of {array.name} is wrong")
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _checksum(data: Any) -> str:
+    return xxhash.xxh3_64_hexdigest(data)
+
+
+def _blocks(data: memoryview) -> Iterator[memoryview]:
+    for start in range(0, len(data), BLOCK):
+        yield data[start : start + BLOCK]
+
+
+def _bytes(array: Any) -> memoryview:
+    data: memoryview = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return data

@@ -1,0 +1,73 @@
+"""CFR-BR, figure 11: limit hold'em with 2 and with 3 buckets a round, perfect recall, on a floppy disk.
+
+Published (Johanson and others 2012): 96,056 and 476,934 information sets, and strategies that are exploitable for
+218.487 and 175.824 mbb/g; whether those are the current or the average ones is not said, nor what the buckets are by.
+Ours are percentiles of E[HS^2] (recipes/limit-2-bucket.toml, limit-3-bucket.toml), a trunk of two rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from equipoise.experiments.cfr_br.limit_curves import (
+    Scale,
+    cfr_br,
+    draw_exploitability,
+    ends,
+    measured,
+    rows_of,
+    trained,
+)
+from equipoise.measure.report import write_report
+from equipoise.solvers.solver import AVERAGE, CURRENT
+
+NAME = "cfr-br-figure-11"
+ABOUT = "limit hold'em, 2 and 3 buckets a round: exploitability of CFR-BR against time (an hour on two cores)"
+SCALED = Scale(buckets=(2, 3), minutes=14, points=4)
+FULL = Scale(buckets=(2, 3), minutes=256, points=8, flops=None)
+PUBLISHED = {2: 218.487, 3: 175.824}
+
+
+def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The curves; `full` trains sixteen times as long and walks all flops: 160 core-hours of best responses."""
+    scale = FULL if full else SCALED
+    return write(out, figure_11(out, scale, tell), scale)
+
+
+def figure_11(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None] = print) -> list[dict[str, Any]]:
+    """A row for each point of each curve; differences are to the last average strategy of the fewest buckets."""
+    found = []
+    published: dict[str, float] = {}
+    for buckets in scale.buckets:
+        curves = {strategy: curve_of(buckets, strategy) for strategy in (AVERAGE, CURRENT)}
+        if buckets in PUBLISHED:
+            published |= dict.fromkeys(curves.values(), PUBLISHED[buckets])
+        contender = cfr_br(scale, buckets, scale.trunks[0], curves)
+        found += measured(trained(contender, scale, Path(out), tell), scale, tell)
+    return rows_of(found, curve_of(scale.buckets[0], AVERAGE), published)
+
+
+def curve_of(buckets: int, strategy: str) -> str:
+    """What a curve is called."""
+    return f"{buckets} buckets, {strategy}"
+
+
+def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
+    """The summary; JSON, CSV and the picture are written."""
+    summary = {
+        "experiment": NAME,
+        "buckets": list(scale.buckets),
+        "minutes": scale.minutes,
+        "sampled_flops": scale.flops,
+        "reference": f"the last point of {curve_of(scale.buckets[0], AVERAGE)}",
+        "ours": ends(rows),
+        "published_mbb": {f"{buckets} buckets": value for buckets, value in PUBLISHED.items()},
+    }
+    write_report(Path(out) / NAME, summary, rows, _draw)
+    return summary
+
+
+def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
+    draw_exploitability(axes, rows, "Limit hold'em, 2 and 3 buckets a round, by CFR-BR", "as many buckets")

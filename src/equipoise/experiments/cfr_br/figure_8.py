@@ -1,0 +1,85 @@
+"""CFR-BR, figure 8: CFR-BR's strategies against the last CFR strategy of the same abstraction, hand by hand.
+
+Published (Johanson and others 2012, figure 8a, 10 buckets a round): both the current and the average strategy lose, all
+along the run, though they are far less exploitable; the text prints no numbers, and an accuracy of 1.2 mbb/g. CFR finds
+an equilibrium of the abstract game, which no strategy of the abstraction beats. Runs are those of figure 6: taken from
+the same folder if they are there, else trained. Matches are duplicate, all on the same deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from equipoise.agents.named import load_player
+from equipoise.experiments.cfr_br import figure_6 as figure_6
+from equipoise.experiments.cfr_br.limit_curves import Point, Scale, remembered, trained
+from equipoise.measure.report import plain_log, write_report
+from equipoise.play.match import match
+
+NAME = "cfr-br-figure-8"
+ABOUT = "CFR-BR against CFR in play, with the runs of figure 6 (5 minutes after it, else 40, on two cores)"
+PUBLISHED = "both curves are below zero, ± 1.2 mbb/g"
+
+
+def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The curves; `full` plays matches of a hundred million hands with the runs of the full figure 6."""
+    scale = figure_6.FULL if full else figure_6.SCALED
+    return write(out, figure_8(out, scale, tell), scale)
+
+
+def figure_8(
+    out: str | Path, scale: Scale = figure_6.SCALED, tell: Callable[[str], None] = print
+) -> list[dict[str, Any]]:
+    """A row for each point of CFR-BR: what it wins from the last CFR strategy, mbb/hand."""
+    out = Path(out)
+    by_cfr, *others = figure_6.contenders(scale, tell)
+    opponent = trained(by_cfr, scale, out, tell)[-1]
+    rows = []
+    for contender in others:
+        for point in trained(contender, scale, out, tell):
+            rows.append({"curve": point.curve, "seconds": point.seconds, "iteration": point.iteration,
+                         **played(point, opponent, scale)})  # fmt: skip
+            tell("{curve}: {seconds:.0f} s, {mbb_per_hand:+.1f} ± {ci95:.1f} mbb/hand".format(**rows[-1]))
+    return rows
+
+
+def played(point: Point, opponent: Point, scale: Scale) -> dict[str, Any]:
+    """A match of a point against an opponent, or what was found before."""
+
+    def play() -> dict[str, Any]:
+        players = (load_player(str(each.path)) for each in (point, opponent))
+        found = match(*players, hands=scale.hands, seed=scale.seed, threads=scale.threads)
+        return {"mbb_per_hand": found.mbb_per_hand, "ci95": found.ci95, "hands": found.hands}
+
+    return remembered(point.result(f"against-cfr-{opponent.iteration}-{scale.hands}-seed-{scale.seed}"), play)
+
+
+def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = figure_6.SCALED) -> dict[str, Any]:
+    """The summary; JSON, CSV and the picture are written."""
+    (buckets,) = scale.buckets
+    curves = dict.fromkeys(row["curve"] for row in rows)
+    summary = {
+        "experiment": NAME,
+        "buckets": buckets,
+        "hands": scale.hands,
+        "last": {curve: next(row for row in reversed(rows) if row["curve"] == curve) for curve in curves},
+        "published": PUBLISHED,
+        "published_buckets": figure_6.PUBLISHED_BUCKETS,
+    }
+    write_report(Path(out) / NAME, summary, rows, lambda axes, drawn: _draw(axes, drawn, buckets))
+    return summary
+
+
+def _draw(axes: Any, rows: list[dict[str, Any]], buckets: int) -> None:
+    for number, curve in enumerate(dict.fromkeys(row["curve"] for row in rows), 1):
+        mine = [row for row in rows if row["curve"] == curve]
+        seconds, values, widths = ([row[key] for row in mine] for key in ("seconds", "mbb_per_hand", "ci95"))
+        axes.errorbar(seconds, values, widths, fmt="o-", capsize=3, color=f"C{number}", label=curve)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    plain_log(axes, "x")
+    axes.set_xlabel("seconds of training")
+    axes.set_ylabel("win rate against CFR, mbb/hand, ± 95%")
+    axes.set_title(f"Limit hold'em, {buckets} buckets a round: CFR-BR against the last CFR strategy")
+    axes.legend(fontsize=8)

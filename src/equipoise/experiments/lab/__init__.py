@@ -1,0 +1,1 @@
+"""The abstraction lab: which card abstraction is better?"""

@@ -1,0 +1,1 @@
+"""Claims of the Slumbot NL paper (Jackson 2013)."""

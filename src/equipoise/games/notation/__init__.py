@@ -1,0 +1,1 @@
+"""Hands as text: the ACPC protocol, Slumbot's web API, PHH histories."""

@@ -1,0 +1,1 @@
+"""Slumbot's web API: a server and a client."""

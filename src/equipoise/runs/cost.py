@@ -1,0 +1,122 @@
+"""What a run will take, known before it starts: tree, information sets, memory, disk; refused if it cannot fit."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.errors import InputError
+from equipoise.core.machine import available_memory
+from equipoise.abstraction.maps.build import planned_buckets, planned_bytes
+from equipoise.games.rules import PLAYERS
+from equipoise.walk.bucketed_engine import check_boards, holes_by_street
+from equipoise.solvers.cfr_br.hybrid import BOARDS
+from equipoise.runs.recipe import Recipe
+from equipoise.tree.infosets import SlotLayout, lossless_hands
+from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, PublicTree, build_tree
+from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
+
+REGRET = CHANCES = 4  # bytes a slot
+STRATEGIES = 5  # bytes a slot: float32 and bytes
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a recipe takes. Memory is with a hybrid agent's workspace, but no other solver's; disk with a checkpoint
+
+    being written.
+    """
+
+    nodes: int
+    buckets: tuple[int, ...]
+    infosets: int
+    slots: int
+    table_bytes: int
+    trunk_bytes: int  # of the memory, that of CFR-BR's opponents in a trunk
+    memory_bytes: int
+    disk_bytes: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        return asdict(self)
+
+    def check(self, out: Path) -> None:
+        """Refuse what cannot fit."""
+        free = available_memory()
+        if self.memory_bytes > free:
+            raise InputError(
+                f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
+                f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
+                remedy=f"use {'a shorter trunk' if 2 * self.trunk_bytes > free else 'fewer buckets or bet sizes'}",
+            )
+        folder = out.absolute()
+        while not folder.exists():
+            folder = folder.parent
+        room = shutil.disk_usage(folder).free + _held(out)
+        if self.disk_bytes > room:
+            raise InputError(
+                f"the run needs {self.disk_bytes / 1e9:,.1f} GB of disk and {room / 1e9:.1f} GB are free",
+                where=str(out),
+                remedy="name a folder on a larger disk, or keep fewer checkpoints",
+            )
+
+
+def _held(out: Path) -> int:
+    """What a run that is resumed has already on the disk."""
+    return sum(path.stat().st_size for path in out.glob("**/*") if path.is_file())
+
+
+def cost_of(recipe: Recipe, tree: PublicTree | None = None, threads: int = 1) -> Cost:
+    """The cost of a recipe; grows its betting tree, unless it is given."""
+    tree = build_tree(recipe.rules, recipe.menu) if tree is None else tree
+    buckets = planned_buckets(recipe.rules, recipe.cards)
+    layout = SlotLayout(tree, buckets)
+    tables = layout.bytes(REGRET * recipe.solver.tables)
+    opponents = _opponents(recipe, tree)
+    currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
+    while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
+    at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
+    maps = planned_bytes(recipe.rules, recipe.cards) + working_bytes(recipe, threads, tree)
+    return Cost(
+        nodes=len(tree),
+        buckets=buckets,
+        infosets=layout.infosets,
+        slots=layout.slots,
+        table_bytes=tables,
+        trunk_bytes=opponents if recipe.solver.trunk else 0,
+        memory_bytes=tables + opponents + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
+        disk_bytes=(recipe.checkpoint.keep + 1) * (tables + opponents) + (STRATEGIES + currents) * layout.slots,
+    )
+
+
+def working_bytes(recipe: Recipe, threads: int, tree: PublicTree | None = None) -> int:
+    """At most what an iteration of the hybrid agent holds: for each subgame, the last street's rows of both seats (a
+
+    strategy, a value, and a reach for each decision); for each thread, a bit for every action of a best response.
+    """
+    if not (trunk := recipe.solver.trunk):
+        return 0
+    rules, tree = recipe.rules, build_tree(recipe.rules, recipe.menu) if tree is None else tree
+    river = (tree.kind == DECISION) & (tree.street == rules.rounds - 1)
+    actions = [int(tree.num_children[river & (tree.player == player)].sum()) for player in range(PLAYERS)]
+    holes, below = rules.deck.holes(rules.hole_cards), subgame_boards(rules, trunk)
+    rows = min(planned_buckets(rules, recipe.cards)[-1], holes * below)
+    tables = rows * REGRET * (2 * sum(actions) + int(river.sum()))
+    choices = below * max(actions) * holes // 8 if trunk < rules.rounds else 0
+    return (recipe.solver.boards or BOARDS) * tables + threads * choices
+
+
+def _opponents(recipe: Recipe, tree: PublicTree) -> int:
+    """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board; or their
+
+    regrets in a trunk.
+    """
+    if recipe.solver.method != "cfr-br":
+        return 0
+    if recipe.solver.trunk:
+        check_trunk(recipe.rules, recipe.solver.trunk)
+        return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.rules)), recipe.solver.trunk)
+    check_boards(recipe.rules)
+    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.rules), strict=True))

@@ -1,0 +1,244 @@
+"""The folder of a run, and what is in it after anything: a full disk, a kill -9, a second training in the same place.
+
+    recipe.toml         the recipe, overrides applied (rules.game beside it, if its game is not built in)
+    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver's state after so many iterations, the newest few;
+                        NNNNNNNNNNNN.u8: the current strategy of an iteration drawn at random, see currents.py
+    metrics.jsonl       a line of JSON for each look; log.txt, what was said
+    strategy.float32, strategy.u8, strategy.current-1.u8, progress.json/.csv/.png    written when the run stops
+    lock                held by the training that runs
+
+A checkpoint is written under a temporary name, flushed and renamed, and older ones are removed only then. One that
+cannot be read whole is set aside, and the one before is used. Whatever else
+lies in the folder is the user's, and stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.files.strict_json import json_text
+from equipoise.games.gamedef import preset_names, write_gamedef
+from equipoise.runs.progress import Look, Measured
+from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
+from equipoise.runs.recipe_text import write_toml
+from equipoise.solvers.solver import Solver
+
+FORMAT = "equipoise checkpoint 2"
+LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
+STATE = "state "  # before the names of the solver's own arrays
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A run as it was after some iterations; the tables are mapped."""
+
+    path: Path
+    iteration: int
+    nodes: int
+    seconds: float
+    threads: int
+    measured: Measured
+    arrays: dict[str, Any]
+
+    def restore(self, solver: Solver) -> None:
+        """Put a solver where the run was."""
+        for name, table in (("regret", solver.regret), ("average", solver.average)):
+            if self.arrays[name].shape != table.shape or self.arrays[name].dtype != table.dtype:
+                raise InputError(f"not the {name} table of this recipe", where=str(self.path), remedy="train anew")
+            table[:] = self.arrays[name]
+        state = {name.removeprefix(STATE): a for name, a in self.arrays.items() if name.startswith(STATE)}
+        solver.restore(self.iteration, self.nodes, state)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run's folder; all that writes to it goes through here."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def is_run(self) -> bool:
+        """Has a training begun here? The recipe is the first thing that it writes."""
+        return (self.path / RECIPE_FILE).is_file() and self.checkpoints.is_dir()
+
+    def check_new(self) -> None:
+        """Refuse a folder that has something in it, except what a run leaves that was killed before it began."""
+        try:
+            if self.path.is_dir() and not self._is_untouched():
+                remedy = "add --resume, or name a new folder" if self.is_run else "name a new folder"
+                raise InputError(f"{shown(str(self.path))} is not empty", remedy=remedy)
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"{shown(str(self.path))} is a file", remedy="name a new folder")
+        except OSError as error:
+            raise InputError(f"{shown(str(self.path))}: {error.strerror}", remedy="name a new folder") from None
+
+    def _is_untouched(self) -> bool:
+        names = {path.name for path in self.path.iterdir() if not is_temporary(path.name)}
+        return names <= {LOCK, self.checkpoints.name} and not (
+            self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
+        )
+
+    def check_run(self) -> None:
+        """Refuse to resume what is not a run."""
+        if not self.is_run:
+            raise InputError(
+                f"{shown(str(self.path))} is not the folder of a run",
+                remedy="name one that train has written, or leave out --resume to start a new run",
+            )
+
+    def check_same(self, recipe: Recipe) -> None:
+        """Refuse a folder whose run is of another recipe."""
+        there = load_recipe(self.path)
+        if there.fingerprint != recipe.fingerprint:
+            raise InputError(
+                f"a run of another recipe ({there.fingerprint}, not {recipe.fingerprint})",
+                where=str(self.path),
+                remedy="resume it with its own recipe.toml, or name a new folder",
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder, and hold it; the system lets go of it however the process ends."""
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            file = (self.path / LOCK).open("w")
+        except OSError as error:
+            raise InputError(
+                f"cannot write in {shown(str(self.path))}: {error.strerror}", remedy="name another folder"
+            ) from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(
+                    f"another training runs in {shown(str(self.path))}", remedy="wait for it, or name a new folder"
+                ) from None
+            yield
+
+    def keep_recipe(self, recipe: Recipe) -> None:
+        """Write the recipe, so that the folder can be taken elsewhere."""
+        table = dict(recipe.table)
+        try:
+            if table["game"] not in preset_names():
+                rules = write_gamedef(recipe.rules)
+                write_whole(self.path / RULES_FILE, lambda path: path.write_text(rules))
+                table["game"] = RULES_FILE
+            write_whole(self.path / RECIPE_FILE, lambda path: path.write_text(write_toml(table)))
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
+
+    def log(self, line: str) -> None:
+        """Add a line to the log. What cannot be written is not worth stopping for."""
+        with contextlib.suppress(OSError), (self.path / "log.txt").open("a") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+
+    def add_metrics(self, values: dict[str, Any]) -> None:
+        """Add a look."""
+        with contextlib.suppress(OSError), self.metrics.open("a") as file:
+            file.write(json_text(values) + "\n")
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """All looks; a line that is damaged, or was not written whole, is left out."""
+        try:
+            lines = self.metrics.read_bytes().splitlines()
+        except OSError:
+            return []
+        return [values for line in lines if (values := _read_look(line))]
+
+    def cut_metrics(self, iteration: int) -> None:
+        """Forget looks after an iteration: they will be taken again."""
+        kept = "".join(json_text(look) + "\n" for look in self.read_metrics() if look["iteration"] <= iteration)
+        if self.metrics.exists():
+            with contextlib.suppress(OSError):
+                write_whole(self.metrics, lambda path: path.write_text(kept))
+
+    def save(self, solver: Solver, recipe: Recipe, seconds: float, threads: int, measured: Measured) -> Path:
+        """Write a checkpoint, then remove those beyond the ones to keep."""
+        path = self.checkpoints / f"{solver.iteration:012d}.ckpt"
+        header = {
+            "fingerprint": recipe.fingerprint,
+            "iteration": int(solver.iteration),
+            "nodes": int(solver.nodes),
+            "seconds": seconds,
+            "threads": threads,
+            "measured": measured._asdict(),
+        }
+        state = {STATE + name: array for name, array in solver.state().items()}
+        try:
+            save_arrays(path, FORMAT, header, {"regret": solver.regret, "average": solver.average, **state})
+        except InputError as error:
+            before = self.listed()
+            kept = f"that of iteration {int(before[-1].stem):,} is whole" if before else "there is none yet"
+            raise InputError(
+                f"the checkpoint of iteration {solver.iteration:,} could not be written ({error.what}); {kept}",
+                where=str(self.path),
+                remedy="make room and go on with --resume",
+            ) from None
+        for old in self.listed()[: -recipe.checkpoint.keep]:
+            with contextlib.suppress(OSError):
+                old.unlink()
+        return path
+
+    def listed(self) -> list[Path]:
+        """The checkpoints, oldest first."""
+        found = (path for path in self.checkpoints.glob("*.ckpt") if path.stem.isdigit())
+        return sorted(found, key=lambda path: int(path.stem))
+
+    def clear_remains(self) -> None:
+        """Remove the temporary files of a killed training. Call it with the lock held: nobody else writes here then."""
+        for folder in (self.path, self.checkpoints):
+            remove_remains(folder, older_than=0)
+
+    def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
+        """The newest checkpoint that is whole; one that is not is said, and set aside under another name.
+
+        A run whose checkpoints are all damaged is refused: it would start again from nothing.
+        """
+        for path in reversed(self.listed()):
+            try:
+                header, arrays = load_arrays(path, FORMAT, remedy="the one before is used")
+            except InputError as error:
+                say(str(error))
+                with contextlib.suppress(OSError):
+                    path.rename(path.with_suffix(DAMAGED))
+                continue
+            if header["fingerprint"] != recipe.fingerprint:
+                raise InputError(
+                    f"a checkpoint of another recipe ({header['fingerprint']}, not {recipe.fingerprint})",
+                    where=str(path),
+                    remedy="resume it with its own recipe.toml, or name a new folder",
+                )
+            numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
+            return Checkpoint(path, *numbers, Measured(**header["measured"]), arrays)
+        if any(self.checkpoints.glob(f"*{DAMAGED}")):
+            raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
+        return None
+
+
+def _read_look(line: bytes) -> dict[str, Any] | None:
+    """A line of metrics; None if it is not what a look writes."""
+    try:
+        return Look(**json.loads(line)).checked().as_json()
+    except (ValueError, TypeError, RecursionError):
+        return None

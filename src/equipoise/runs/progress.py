@@ -1,0 +1,126 @@
+"""Looks at a run: how fast it is, and how large its regrets still are.
+
+Regret is the sum of all positive regrets over the number of information sets that have any, and over iterations: what
+an average decision could have gained a visit, in the units of the solver's table. It is a sign of progress, no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
+from typing import Any, NamedTuple
+
+from equipoise.core.jit import F32, kernel
+from equipoise.solvers.solver import AVERAGE, CURRENT, Solver, StrategyName
+from equipoise.strategy.tables import Blocks
+
+
+class Measured(NamedTuple):
+    """What a measurement in a run found, in mbb/g: exploitability, or a lower bound on it and half its 95% interval.
+
+    Of the average strategy; and of the current one, where a run looks at that.
+    """
+
+    exploitability_mbb: float | None = None
+    lbr_mbb: float | None = None
+    lbr_ci95_mbb: float | None = None
+    current_exploitability_mbb: float | None = None
+    current_lbr_mbb: float | None = None
+    current_lbr_ci95_mbb: float | None = None
+
+    @classmethod
+    def of(cls, found: Mapping[StrategyName, Measured]) -> Measured:
+        """Measurements of several strategies, each by itself, as one."""
+        return cls(*found.get(AVERAGE, cls())[:3], *found.get(CURRENT, cls())[:3])
+
+    @property
+    def exploitability(self) -> float | None:
+        """What a run stops by: that of the average, or of the current strategy where no average is kept."""
+        return self.current_exploitability_mbb if self.exploitability_mbb is None else self.exploitability_mbb
+
+    @property
+    def text(self) -> str:
+        """In words; nothing if nothing was measured."""
+        average, current = _text(*self[:3]), _text(*self[3:])
+        if average and current:
+            return f"{average}, current {_text(*self[3:], short=True)}"
+        return average or (f"current strategy: {current}" if current else "")
+
+
+def _text(exploitability: float | None, bound: float | None, ci95: float | None, *, short: bool = False) -> str:
+    if exploitability is not None:
+        return f"{exploitability:.2f}" if short else f"exploitability {exploitability:.2f} mbb/g"
+    if bound is not None:
+        return f"{bound:.0f} ± {ci95:.0f}" if short else f"LBR lower bound {bound:.0f} ± {ci95:.0f} mbb/hand"
+    return ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A run at one moment. Seconds are those of training; rates are those since the last look."""
+
+    iteration: int
+    seconds: float
+    nodes: int
+    iterations_per_second: float
+    nodes_per_second: float
+    regret: float
+    visited: float  # share of information sets that have any regret
+    exploitability_mbb: float | None = None
+    seconds_left: float | None = None  # until minutes or iterations end the run
+    checkpoint_age: float | None = None  # seconds since this process wrote or took up a checkpoint
+    lbr_mbb: float | None = None
+    lbr_ci95_mbb: float | None = None
+    current_exploitability_mbb: float | None = None
+    current_lbr_mbb: float | None = None
+    current_lbr_ci95_mbb: float | None = None
+
+    def checked(self) -> Look:
+        """Itself, if every value is a number (or None where there may be none); else a ValueError."""
+        for about in fields(self):
+            value = getattr(self, about.name)
+            if value is None and about.default is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise ValueError(about.name)
+        return self
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured last."""
+        return Measured(*(getattr(self, key) for key in Measured._fields))
+
+    @property
+    def measured_text(self) -> str:
+        """The same in words; nothing if nothing was."""
+        return self.measured.text
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for a line of metrics."""
+        return asdict(self)
+
+
+def regret_of(solver: Solver, blocks: Blocks) -> tuple[float, float]:
+    """Average positive regret, and the share of information sets visited."""
+    total, visited = positive_regret(blocks, solver.regret)
+    average = total / max(visited, 1) / max(solver.iteration, 1)
+    return float(average), visited / max(solver.layout.infosets, 1)
+
+
+@kernel
+def positive_regret(blocks: Blocks, regret: F32) -> tuple[float, int]:
+    """The sum of positive regrets, and how many information sets have one that is not zero. IN: float32[slot]."""
+    total = 0.0
+    visited = 0
+    at = 0
+    for group in range(blocks.buckets.size):
+        for _ in range(blocks.buckets[group]):
+            for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
+                some = False
+                for value in regret[at : at + actions]:
+                    some |= value != 0
+                    total += max(value, 0.0)
+                visited += some
+                at += actions
+    return total, visited

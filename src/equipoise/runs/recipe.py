@@ -1,0 +1,312 @@
+"""A recipe: game, betting, cards, solver, and when to stop, checked as a whole before anything is computed. In a file::
+
+    game = "holdem.nolimit"
+    [betting]                       # no-limit: a bet menu, or the name of one
+    [cards]                         # buckets of each street, see abstraction/maps/card_recipe.py; without it, lossless
+    [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
+                                    # stage, or trunk, boards, cycle, grow; keep, currents (cfr-br)
+    [stop]                          # minutes, iterations, exploitability: the first that is reached
+    [checkpoint]                    # minutes between two, and how many to keep
+    [measure]                       # method, and every so many minutes
+
+Its fingerprint covers what determines the result: rules, menu, cards, and the solver's settings but for its threads.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from equipoise.core.errors import MOST_COUNT, InputError, shown
+from equipoise.core.machine import MOST_THREADS
+from equipoise.games.bet_menu import BetMenu, betting_table
+from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_cards
+from equipoise.cards.deck import check_hole_cards
+from equipoise.games.gamedef import load_game, preset_names
+from equipoise.games.rules import MOST_ROUNDS, GameRules
+from equipoise.runs.iteration_reservoir import Draws
+from equipoise.runs.recipe_text import apply_overrides
+from equipoise.solvers.schedule import SCHEDULES
+from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
+from equipoise.tree.game_report import DEFAULT_MENU
+
+RECIPE_FILE = "recipe.toml"  # of a run folder
+SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
+METHODS = ("external", "pcs", "cfr-br")
+MOST_MINUTES = 1e9
+ELSEWHERE = {
+    "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
+    "deep": f"not yet here: use {' or '.join(METHODS)}",
+}
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SolverRecipe(_Checked):
+    """Which solver, and its numbers. What a method does not use must be left out."""
+
+    method: str = "external"
+    schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
+    seed: int = Field(default=1, ge=0)
+    threads: int = Field(default=0, ge=0, le=MOST_THREADS)  # 0: all cores; one thread is reproducible to the bit
+    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
+    cycle: bool | None = None  # the same: every board once before any comes again
+    grow: int | None = Field(default=None, ge=0, le=MOST_COUNT)  # cfr-br with a trunk: few boards first, then more
+    period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between two discounts
+    prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
+    stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: it restarts from the average so often
+    trunk: int | None = Field(default=None, ge=1, le=MOST_ROUNDS)  # cfr-br: rounds above the sampled subgames
+    keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
+    currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
+
+    @model_validator(mode="after")
+    def _whole(self) -> SolverRecipe:
+        if self.method in ELSEWHERE:
+            raise ValueError(f"method {self.method}: {ELSEWHERE[self.method]}")
+        if self.method not in METHODS:
+            raise ValueError(f"no method {shown(self.method)}: there are {', '.join((*METHODS, *ELSEWHERE))}")
+        if self.schedule is not None and self.schedule not in SCHEDULES:
+            raise ValueError(f"no schedule {shown(self.schedule)}: there are {', '.join(SCHEDULES)}")
+        if self.schedule == "predictive":
+            raise ValueError("schedule predictive does not sample: use linear, discounted, cfr+ or cfr")
+        if self.prune is not None and self.schedule == "cfr+":
+            raise ValueError("prune needs negative regrets: use another schedule than cfr+")
+        self._check_keys()
+        if self.grow and self.cycle is not None:
+            raise ValueError("boards come in a cycle or grow: leave cycle out, or grow = 0")
+        if self.stage is not None and self.keep == "current":
+            raise ValueError('a stage begins with the average: leave stage out, or keep = "both"')
+        return self
+
+    def _check_keys(self) -> None:
+        """Refuse what a method does not use."""
+        sampled = ("boards", "cycle")
+        responding = ("stage", "trunk", "grow", "keep", "currents", *sampled)
+        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding}
+        foreign = {key for keys in own.values() for key in keys if key not in own[self.method]}
+        for key in sorted(foreign):
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key} is not for method {self.method}: leave it out")
+        if self.method == "cfr-br":
+            for key in ("stage",) if self.trunk else (*sampled, "grow"):
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key} is not for method cfr-br {'with' if self.trunk else 'without'} a trunk")
+
+    def settings(self) -> dict[str, Any]:
+        """What determines the result, and is said: keywords of the solver."""
+        unused = {"seed"} if self.method == "cfr-br" and self.trunk is None else set()  # it does not sample
+        said = self.model_dump(exclude={"method", "threads", "currents", *unused})
+        return {key: value for key, value in said.items() if value is not None}
+
+    @property
+    def strategies(self) -> tuple[StrategyName, ...]:
+        """What a run measures; the first is what it is for, and writes at its end."""
+        if self.method != "cfr-br":
+            return (AVERAGE,)  # elsewhere, current strategies do not converge
+        return (CURRENT,) if self.keep == "current" else (AVERAGE, CURRENT)
+
+    @property
+    def tables(self) -> int:
+        """How many tables the solver fills: regrets, and averages if it keeps them."""
+        return 1 + (AVERAGE in self.strategies)
+
+    @property
+    def draws(self) -> Draws:
+        """At which iterations the current strategy is kept."""
+        default = 1 if self.method == "cfr-br" else 0
+        return Draws(self.seed, default if self.currents is None else self.currents)
+
+
+class StopRecipe(_Checked):
+    """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
+
+    minutes: float | None = Field(default=None, gt=0, le=MOST_MINUTES)
+    iterations: int | None = Field(default=None, ge=1, le=MOST_COUNT)
+    exploitability: float | None = Field(default=None, gt=0)
+
+
+class CheckpointRecipe(_Checked):
+    """Minutes between two checkpoints, and how many are kept."""
+
+    minutes: float = Field(default=5.0, gt=0, le=MOST_MINUTES)
+    keep: int = Field(default=2, ge=1, le=1000)
+
+
+class MeasureRecipe(_Checked):
+    """Measurements in the run: exploitability (exact) or a lower bound on it (lbr, of so many hands), every so many
+
+    minutes of training.
+    """
+
+    method: Literal["none", "exact", "lbr"] = "none"
+    every: float = Field(default=1.0, gt=0, le=MOST_MINUTES)
+    hands: int | None = Field(default=None, ge=100, le=MOST_COUNT)
+
+    @model_validator(mode="after")
+    def _whole(self) -> MeasureRecipe:
+        if self.hands is not None and self.method != "lbr":
+            raise ValueError(f"hands are not for method {self.method}: leave them out")
+        return self
+
+
+class _Sections(_Checked):
+    solver: SolverRecipe = SolverRecipe()
+    stop: StopRecipe = StopRecipe()
+    checkpoint: CheckpointRecipe = CheckpointRecipe()
+    measure: MeasureRecipe = MeasureRecipe()
+
+    @model_validator(mode="after")
+    def _whole(self) -> _Sections:
+        if self.stop.exploitability is not None and self.measure.method != "exact":
+            raise ValueError('stop.exploitability without a measure: set measure.method = "exact"')
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A checked recipe. `table` is what was written, overrides applied: what a copy of it says."""
+
+    name: str
+    rules: GameRules
+    menu: BetMenu | None
+    cards: CardRecipe
+    solver: SolverRecipe
+    stop: StopRecipe
+    checkpoint: CheckpointRecipe
+    measure: MeasureRecipe
+    table: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what determines the result."""
+        menu = (self.menu.sizes, self.menu.caps, self.menu.all_in_threshold) if self.menu else None
+        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.draws.as_json()}
+        parts = [self.rules.fingerprint, menu, self.cards.text(), solver]
+        return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def recipe_names() -> list[str]:
+    """The recipes that come with Equipoise."""
+    return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
+
+
+def _folders() -> list[Path]:
+    """Where they are: in a checkout, and where an installation puts them."""
+    return [Path(__file__).parents[3] / "recipes", Path(sys.prefix) / "share" / "equipoise" / "recipes"]
+
+
+def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """A built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
+    path = _find(str(name_or_path))
+    table = apply_overrides(load_recipe_table(path), overrides)
+    return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
+
+
+def _find(name: str) -> Path:
+    for folder in _folders():
+        if name in recipe_names() and (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    path = Path(name)
+    try:
+        if path.is_dir() and (path / RECIPE_FILE).is_file():
+            return path / RECIPE_FILE
+        if path.is_file():
+            return path
+    except (OSError, ValueError):
+        pass
+    raise InputError(
+        f"no recipe {shown(name)}", remedy=f"built-in: {', '.join(recipe_names())}; or give a TOML file or a run folder"
+    )
+
+
+def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None = None) -> Recipe:
+    """Check a recipe's table; files that it names are relative to `path`."""
+    where = str(path or "")
+    for key in table:
+        if key not in ("game", *SECTIONS):
+            known = ", ".join(("game", *SECTIONS))
+            raise InputError(f"unknown key {shown(key)}", where=where, remedy=f"known: {known}")
+    rules = _game(table.get("game"), path, where)
+    written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
+    menu = None
+    if rules.limit:
+        if "betting" in table:
+            raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
+    else:
+        written["betting"] = betting_table(table.get("betting", DEFAULT_MENU), where)
+        menu = BetMenu.from_table(written["betting"], rules.rounds, name=name, where=where)
+    if "cards" in table:
+        written["cards"] = _with_base(table["cards"], path)
+    cards = read_cards(written.get("cards", "lossless"), rules, where)
+    try:
+        sections = _Sections.model_validate({key: table[key] for key in SECTIONS[2:] if key in table})
+    except ValidationError as error:
+        raise _one_line(error, where) from None
+    _check_hole_cards(rules, sections, where)
+    parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
+    return Recipe(name or rules.name, rules, menu, cards, *parts, written)
+
+
+def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None:
+    """Refuse what would fail only once the run has begun."""
+    try:
+        if sections.solver.method != "external":
+            check_hole_cards(rules.hole_cards, f"solver.method {sections.solver.method}")
+        if sections.measure.method != "none":
+            check_hole_cards(rules.hole_cards, f"measure.method {sections.measure.method}")
+    except InputError as error:
+        raise error.at(where) from None
+
+
+def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
+    """The same game, bets and cards by another solver; when to stop and what to measure is left open."""
+    try:
+        checked = _Sections.model_validate({"solver": dict(solver)}).solver
+    except ValidationError as error:
+        raise _one_line(error, recipe.name) from None
+    table = {key: value for key, value in recipe.table.items() if key not in ("stop", "measure")}
+    return replace(
+        recipe, solver=checked, stop=StopRecipe(), measure=MeasureRecipe(), table={**table, "solver": dict(solver)}
+    )
+
+
+def _game(value: Any, path: Path | None, where: str) -> GameRules:
+    if not isinstance(value, str):
+        what = "no game" if value is None else f"game is {shown(value)}"
+        raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
+    beside = path.parent / value if path else Path(value)
+    if value in preset_names() or len(value) > 4096 or "\0" in value:
+        return load_game(value)
+    return load_game(beside if beside.is_file() else value)
+
+
+def _with_base(cards: Any, path: Path | None) -> Any:
+    """A file of a base abstraction is named relative to the recipe, and from anywhere after that."""
+    if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
+        base = cards["public"].get("base")
+        if isinstance(base, str):
+            return {**cards, "public": {**cards["public"], "base": str((path.parent / base).resolve())}}
+    return cards
+
+
+def _one_line(error: ValidationError, where: str) -> InputError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
+    remedy = "see docs/training.md"
+    if first["type"] == "extra_forbidden":
+        said, given = "unknown key", ""
+        section = {name: field.annotation for name, field in _Sections.model_fields.items()}.get(str(first["loc"][0]))
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            remedy = f"known: {', '.join(section.model_fields)}"
+    return InputError(f"{key}: {said}{given}" if key else said, where=where, remedy=remedy)

@@ -1,0 +1,57 @@
+"""A strategy of a run that may still go on: the average or the current one, as its newest checkpoint has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from equipoise.core.files.array_file import load_arrays
+from equipoise.core.errors import InputError, shown
+from equipoise.runs.recipe import RECIPE_FILE, load_recipe
+from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.solvers.solver import AVERAGE, CURRENT
+from equipoise.strategy.file import Plan, StrategyFile, load_strategy
+from equipoise.strategy.tables import probabilities
+
+TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a checkpoint
+
+
+def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> StrategyFile:
+    """The average or the current strategy of a run folder; or a strategy file that says it is that.
+
+    `copied` is as in `load_strategy`; what comes from a checkpoint is always in memory.
+    """
+    if strategy not in TABLES:
+        raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
+    path = Path(path)
+    if path.is_dir():
+        return _of_checkpoint(RunFolder(path), strategy)
+    found = load_strategy(path, copied=copied)
+    if found.strategy != strategy:
+        raise InputError(f"this is the {found.strategy} strategy", where=str(path), remedy="name the run's folder")
+    return found
+
+
+def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
+    """From the newest checkpoint that is whole. Nothing is set aside: the run may be at work here."""
+    if not (folder.path / RECIPE_FILE).is_file():
+        raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
+    recipe = load_recipe(folder.path)
+    plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
+    for path in reversed(folder.listed()):
+        try:
+            header, arrays = load_arrays(path, FORMAT, remedy="")
+        except InputError:
+            continue
+        table = arrays[TABLES[strategy]]
+        if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, plan.layout.slots):
+            raise InputError("a checkpoint of another recipe", where=str(path), remedy="train anew")
+        if not len(table):
+            raise InputError("the run keeps no average strategy", where=str(folder.path), remedy="ask for the current")
+        about = {
+            "strategy": strategy, "iterations": header["iteration"], "seconds": header["seconds"],
+            "nodes": header["nodes"],
+        }  # fmt: skip
+        return StrategyFile(plan, probabilities(plan.layout, table, out=table), path, about)
+    raise InputError(
+        f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for its first, or go on with --resume"
+    )

@@ -1,0 +1,1 @@
+"""Solvers: what fills tables of regret and average strategy."""

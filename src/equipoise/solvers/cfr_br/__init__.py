@@ -1,0 +1,1 @@
+"""CFR-BR: the least exploitable strategy that an abstraction can hold."""

@@ -1,0 +1,201 @@
+"""CFR-BR: the least exploitable strategy that an abstraction holds; and CFR with an abstraction for each player.
+
+(Johanson, Bard, Burch and Bowling 2012.) An abstracted player that minimises regret meets, in every iteration, a best
+response of the whole game to its current strategy. Both its average and its current strategy come near the best that
+its buckets can say. The two seats are two runs: each has its own opponent, who is computed for it and has no tables.
+Of equally good actions the opponent takes the one it took before. This is the paper's variant with a full best
+response; for the hybrid agent with a trunk see `hybrid.py`. `keep="current"` does without a table of averages.
+
+The error falls with the root of the iterations. An addition of ours, stages: every `stage` iterations the current
+strategy is set to the average, regrets are scaled by `growth` (so that steps get smaller), and averaging begins anew.
+What is minimised is piecewise linear, so that the error then falls geometrically.
+
+`AbstractCFR` has one table for each player: with the lossless map for one of them it is the paper's A-vs-U. Its stages
+only begin anew with the average, regrets as large as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.errors import InputError, shown
+from equipoise.core.jit import F32, F64
+from equipoise.core.machine import available_memory
+from equipoise.games.rules import PLAYERS
+from equipoise.solvers.schedule import schedule
+from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
+from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.infosets import SlotLayout
+from equipoise.walk.bucketed_engine import BucketedEngine
+
+GROWTH = 1.05  # of regrets from stage to stage
+
+
+class CFRBR:
+    """A solver (`solver.py`): both seats' abstracted players, each against a best response in every iteration."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        buckets: BucketMap,
+        *,
+        schedule: str = "cfr+",
+        stage: int | None = None,
+        growth: float = GROWTH,
+        keep: str = "both",
+        threads: int = 1,
+        precision: type = np.float32,
+    ) -> None:
+        _check(schedule, stage, growth)
+        self.averaging = keeps_average(keep)
+        if stage is not None and not self.averaging:
+            raise InputError("a stage begins with the average, and none is kept", remedy="leave out stage or keep")
+        self.tree, self.buckets, self.variant = tree, buckets, schedule
+        self.stage, self.growth = stage, growth
+        self.engine = BucketedEngine(tree, (buckets, buckets), threads=threads, precision=precision)
+        self.layout: SlotLayout = self.engine.layouts[0]
+        self.regret: F32 = self.engine.zeros(0)
+        self.average: F32 = self.engine.zeros(0) if self.averaging else np.zeros(0, precision)
+        self.iteration = self.nodes = 0
+        self.choice = self.engine.choices()
+        self.current_losses = (0.0, 0.0)  # of the strategies that the last iteration began with
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations."""
+        engine, average = self.engine, self.average if self.averaging else None
+        for _ in range(iterations):
+            done = self.iteration % self.stage if self.stage else self.iteration
+            if done == 0 and self.iteration:
+                begin_stage(self.layout, self.growth, self.regret, self.average)
+            weights = schedule(self.variant)(done + 1)
+            losses = []
+            for player in range(PLAYERS):
+                lost = engine.respond(
+                    1 - player, self.regret, choice=self.choice, average=average, keep=weights.average
+                )
+                engine.update(player, self.regret, weights, choice=self.choice)
+                losses.append(lost)
+            self.current_losses = losses[0], losses[1]
+            self.iteration += 1
+            self.nodes += 2 * PLAYERS * len(self.tree) * len(engine.engine.cards.cards)
+
+    def losses(self, *, current: bool = False) -> tuple[float, float]:
+        """What each player loses to a best response, in chips a hand: by the average or by the current strategy."""
+        table = table_of(self, CURRENT if current else AVERAGE)
+        return self.engine.respond(1, table), self.engine.respond(0, table)
+
+    def profile(self, *, current: bool = False) -> Profile:
+        """The average strategy, or the current one."""
+        return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
+
+    def state(self) -> dict[str, Any]:
+        """What the opponents do: of equally good actions they keep the one they took."""
+        return {"choice": self.choice}
+
+    def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
+        """Take up a run whose tables have been put back."""
+        if state["choice"].shape != self.choice.shape:
+            raise InputError("a run of another game", remedy="restore it with its own game and buckets")
+        self.iteration, self.nodes = iteration, nodes
+        self.choice[:] = state["choice"]
+
+
+class AbstractCFR:
+    """CFR without sampling, where each player has a map of its own; the lossless one leaves a player unabstracted."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        maps: tuple[BucketMap, BucketMap],
+        *,
+        schedule: str = "cfr+",
+        stage: int | None = None,
+        threads: int = 1,
+        precision: type = np.float32,
+    ) -> None:
+        _check(schedule, stage)
+        _check_memory(tree, maps, precision)
+        self.tree, self.maps, self.variant, self.stage = tree, maps, schedule, stage
+        self.engine = BucketedEngine(tree, maps, threads=threads, precision=precision)
+        self.regret = [self.engine.zeros(player) for player in range(PLAYERS)]
+        self.average = [self.engine.zeros(player) for player in range(PLAYERS)]
+        self.iteration = 0
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations, players in turn."""
+        for _ in range(iterations):
+            done = self.iteration % self.stage if self.stage else self.iteration
+            if done == 0 and self.iteration:
+                for layout, regret, average in zip(self.engine.layouts, self.regret, self.average, strict=True):
+                    begin_stage(layout, 1.0, regret, average)
+            weights = schedule(self.variant)(done + 1)
+            for player in range(PLAYERS):
+                theirs, average = self.regret[1 - player], self.average[1 - player]
+                self.engine.update(player, self.regret[player], weights, theirs=theirs, average=average)
+            self.iteration += 1
+
+    def losses(self) -> tuple[float, float]:
+        """What each player's average strategy loses to a best response of the whole game, in chips a hand."""
+        return self.engine.respond(1, self.average[0]), self.engine.respond(0, self.average[1])
+
+    def profile(self, player: int) -> Profile:
+        """A player's average strategy; the other's part of it is uniform."""
+        return profile_of(self.engine.layouts[player], self.average[player])
+
+
+def table_bytes(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type = np.float32) -> int:
+    """What the tables of `AbstractCFR` take: regrets and averages of each player's own slots."""
+    slots = 0
+    for player, buckets in enumerate(maps):
+        layout = SlotLayout(tree, buckets.buckets)
+        slots += int(layout.width[:, player] @ np.array(layout.buckets, np.int64))
+    return 2 * slots * np.dtype(precision).itemsize
+
+
+def begin_stage(layout: SlotLayout, growth: float, regret: Any, average: Any) -> None:
+    """Make the average strategy the current one, with larger regrets; where it never came, the current one stays."""
+    for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
+        mine, kept = layout.at(regret, node), layout.at(average, node)
+        positive = np.maximum(mine, 0)
+        size, reach = positive.sum(axis=1, keepdims=True), kept.sum(axis=1, keepdims=True)
+        mine[:] = growth * np.where(reach > 0, size * kept / np.where(reach > 0, reach, 1), positive)
+    average[:] = 0
+
+
+def profile_of(layout: SlotLayout, table: F32 | F64) -> Profile:
+    """The strategy in proportion to the positive parts of a table; uniform where there are none."""
+    profile = Profile(layout, np.maximum(table, 0).astype(np.float32))
+    for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
+        chances = profile.at(node)
+        total = chances.sum(axis=1, keepdims=True)
+        played = total > 0
+        chances[:] = np.where(played, chances / np.where(played, total, 1), 1 / chances.shape[1])
+    return profile
+
+
+def keeps_average(keep: str) -> bool:
+    """Whether there is a table of averages: `keep` is both, or current."""
+    if keep not in ("both", "current"):
+        raise InputError(f"keep {shown(keep)}", remedy="use both or current")
+    return keep == "both"
+
+
+def _check(variant: str, stage: int | None, growth: float = 1.0) -> None:
+    schedule(variant)
+    if (stage is not None and stage < 1) or not growth >= 1:
+        raise InputError(f"stages of {stage} iterations, growth {growth}", remedy="use 1 or more for both")
+    if variant == "predictive":
+        raise InputError("the predictive variant needs tables of its own", remedy="use another, e.g. cfr+")
+
+
+def _check_memory(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type) -> None:
+    needed, free = table_bytes(tree, maps, precision), available_memory()
+    if needed > free:
+        raise InputError(
+            f"tables of {needed / 1e9:,.1f} GB, and {free / 1e9:.1f} GB are free",
+            remedy="use fewer buckets, or CFR-BR, whose opponent has no tables",
+        )

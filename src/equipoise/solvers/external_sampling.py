@@ -1,0 +1,213 @@
+"""External-sampling MCCFR over a betting tree and a BucketMap, on all cores, perfect or imperfect recall.
+
+(Lanctot and others 2009, as in Tartanian7, section 3.) Threads share the tables without locks, as the paper's cores do:
+two of them rarely work on the same information set at once; if they do, one of two increments is lost or a strategy is
+read that is an increment old, which is an error as small and as rare as that, and adds no bias of its own to a sum of
+random increments. With one thread, a run is reproducible to the bit.
+
+Weights of iterations (linear, discounted) are applied by *periods*: all iterations of a period count the same, and
+between periods the tables are multiplied as `schedule.py` says for its number (as Brown and Sandholm 2019, Pluribus).
+"""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F32, I64, U32
+from equipoise.solvers.external_kernel import (
+    CHILD,
+    CHIPS,
+    COLUMNS,
+    HIGH,
+    LOW,
+    STRIDE,
+    Room,
+    Sampling,
+    sample_iterations,
+)
+from equipoise.solvers.schedule import discount
+from equipoise.solvers.schedule import schedule as schedule_of
+from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
+from equipoise.tree.infosets import SlotLayout
+
+PERIOD = 100_000  # iterations
+MOST_RAW = 1 << 12  # deals of a street whose buckets are looked up by the cards themselves
+SLICE = 1 << 20  # slots that a thread discounts at once
+
+
+class External:
+    """A solve in progress. `prune` is in chips: actions with a regret below minus that are mostly skipped; 0: none."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        buckets: BucketMap,
+        *,
+        schedule: str = "linear",
+        period: int = PERIOD,
+        prune: float = 0.0,
+        seed: int = 1,
+        threads: int = 1,
+    ) -> None:
+        self._weights = schedule_of(schedule)
+        self.plus = schedule in ("cfr+",)
+        if schedule == "predictive":
+            raise InputError("the predictive variant does not sample", remedy="use linear, discounted, cfr+ or cfr")
+        if prune < 0 or (prune and self.plus):
+            raise InputError(f"prune {prune} with {schedule}", remedy="pruning needs negative regrets: use linear")
+        if period < 1 or threads < 1:
+            raise InputError(f"period {period}, {threads} threads", remedy="give at least one of each")
+        self.tree, self.buckets, self.threads, self.period, self.prune = tree, buckets, threads, period, prune
+        self.layout = SlotLayout(tree, buckets.buckets)
+        self.regret: F32 = np.zeros(self.layout.slots, np.float32)
+        self.average: F32 = np.zeros(self.layout.slots, np.float32)
+        self.iteration = 0
+        self.nodes = 0
+        self._random = np.array(
+            [
+                stream.generate_state(1, np.uint64)[0] | np.uint64(1)
+                for stream in np.random.SeedSequence(seed).spawn(threads)
+            ]
+        )
+
+    @cached_property
+    def record(self) -> U32:
+        """[node, column] the tree as the walk reads it."""
+        return tree_records(self.layout)
+
+    def _plan(self) -> Sampling:
+        rules = self.tree.rules
+        return Sampling(
+            self.record, self.regret, self.average, self.buckets.tables, *self._raw, rules.ranker.tables, rules.rounds,
+            rules.hole_cards, sum(rules.board_cards), self.plus, np.float32(self.prune),
+        )  # fmt: skip
+
+    @cached_property
+    def _raw(self) -> tuple[U32, I64]:
+        """Buckets of streets with few deals, by the cards as they come, and where each street's start; -1: too many."""
+        rules, parts, first = self.tree.rules, [np.zeros(0, np.uint32)], np.full(self.tree.rules.rounds, -1)
+        for street in range(rules.rounds):
+            seen = rules.hole_cards + rules.board_size(street)
+            if rules.deck.size**seen > MOST_RAW:
+                break
+            cards = np.array(list(itertools.product(range(rules.deck.size), repeat=seen)), np.uint8)
+            told_apart = np.array([len(set(hand)) == seen for hand in cards.tolist()])
+            found = np.zeros(len(cards), np.uint32)
+            found[told_apart] = self.buckets.buckets_of_deals(cards[told_apart])[:, street]
+            first[street] = sum(map(len, parts))
+            parts.append(found)
+        return np.concatenate(parts), first
+
+    @cached_property
+    def _rooms(self) -> list[Room]:
+        rules, depth = self.tree.rules, most_decisions(self.tree)
+        most = int(self.tree.num_children.max())
+        return [
+            Room(
+                random=self._random[thread : thread + 1],
+                nodes=np.zeros(1, np.int64),
+                deck=np.arange(rules.deck.size, dtype=np.uint8),
+                hand=np.zeros((2, rules.hand_cards), np.uint8),
+                bucket=np.zeros((2, rules.rounds), np.int64),
+                slot=np.zeros(depth, np.uint64),
+                child=np.zeros(depth, np.uint32),
+                action=np.zeros(depth, np.uint8),
+                actions=np.zeros(depth, np.uint8),
+                chance=np.zeros((depth + 1, most), np.float32),
+                value=np.zeros((depth, most), np.float32),
+            )
+            for thread in range(self.threads)
+        ]
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations; threads share them."""
+        while iterations > 0:
+            into = self.iteration % self.period
+            if into == 0 and self.iteration:
+                self._discount(self.iteration // self.period + 1)
+            now = min(iterations, self.period - into)
+            self._sample(now)
+            self.iteration += now
+            iterations -= now
+
+    def _sample(self, iterations: int) -> None:
+        plan, rooms, one = self._plan(), self._rooms, np.float32(1)
+        before = sum(int(room.nodes[0]) for room in rooms)
+        if self.threads == 1:
+            sample_iterations(iterations, one, plan, rooms[0])
+        else:
+            shares = [
+                iterations * (i + 1) // self.threads - iterations * i // self.threads for i in range(self.threads)
+            ]
+            list(
+                self._pool.map(
+                    lambda pair: sample_iterations(pair[0], one, plan, pair[1]), zip(shares, rooms, strict=True)
+                )
+            )
+        self.nodes += sum(int(room.nodes[0]) for room in rooms) - before
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    def _discount(self, period: int) -> None:
+        """Multiply the tables before a period."""
+        weights = self._weights(period)
+        starts = range(0, len(self.regret), SLICE)
+        negative = 1.0 if self.plus else weights.negative
+        if (weights.positive, negative) != (1.0, 1.0):
+            list(self._pool.map(lambda at: discount(self.regret[at : at + SLICE], weights.positive, negative), starts))
+        if weights.average != 1.0:
+            list(self._pool.map(lambda at: discount(self.average[at : at + SLICE], weights.average, 1.0), starts))
+
+    def state(self) -> dict[str, Any]:
+        """The generators and the decks as they lie, one a thread."""
+        return {"random": self._random.copy(), "deck": np.stack([room.deck for room in self._rooms])}
+
+    def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
+        """Take up a run whose tables have been put back."""
+        if len(state["random"]) != self.threads:
+            raise InputError(
+                f"a run of {len(state['random'])} threads", remedy=f"resume it with --threads {len(state['random'])}"
+            )
+        self.iteration, self.nodes = iteration, nodes
+        self._random[:] = state["random"]
+        for room, deck in zip(self._rooms, state["deck"], strict=True):
+            room.deck[:] = deck
+
+
+def tree_records(layout: SlotLayout) -> U32:
+    """[node, column] of a layout's tree; a DEAL node's record is that of the node it opens."""
+    tree = layout.tree
+    if len(tree) >= 1 << 32:
+        raise InputError(f"{len(tree):,} nodes", remedy="use a smaller menu")
+    record = np.zeros((len(tree), COLUMNS), np.uint32)
+    player = np.maximum(tree.player, 0).astype(np.uint32)
+    kind, street, count = (values.astype(np.uint32) for values in (tree.kind, tree.street, tree.num_children))
+    record[:, 0] = kind | player << 8 | street << 16 | count << 24
+    record[:, CHILD] = np.maximum(tree.first_child, 0)
+    slots = np.where(tree.kind == DECISION, layout.offset, 0).astype(np.uint64)
+    record[:, LOW], record[:, HIGH] = slots & np.uint64(0xFFFFFFFF), slots >> np.uint64(32)
+    record[:, STRIDE] = layout.stride
+    record[:, CHIPS] = tree.chips.min(axis=1)
+    deals = np.flatnonzero(tree.kind == DEAL)
+    record[deals] = record[tree.first_child[deals]]
+    return record
+
+
+def most_decisions(tree: PublicTree) -> int:
+    """The most decisions of one player on any line."""
+    depth = np.zeros((len(tree), 2), np.int64)
+    for node in range(1, len(tree)):  # parents come before children
+        above = tree.parent[node]
+        depth[node] = depth[above]
+        if tree.kind[above] == DECISION:
+            depth[node, tree.player[above]] += 1
+    return int(depth.max()) + 1

@@ -1,0 +1,343 @@
+"""A solved spot or game: what each hand does and is worth anywhere in it; saved to one file that opens at once.
+
+A file (`core/files/array_file.py`) holds what was solved, how far, and the average-strategy table; the tree and the boards that
+the table belongs to are built again when it is opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
+from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, renamings_that_keep
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.jit import F64, U16
+from equipoise.games.gamedef import read_gamedef, write_gamedef
+from equipoise.spots.problem import Problem
+from equipoise.spots.spot import Spot, read_spot
+from equipoise.tree.betting_tree import DEAL, DECISION
+from equipoise.tree.boards import all_in_matrix, meeting_weights, runouts_of_a_pair
+from equipoise.tree.lines import action_names, find_line, path_to
+from equipoise.walk.engine import Engine, look
+from equipoise.walk.plan import EVALUATE, padded
+from equipoise.walk.regret_matching import strategy_rows
+from equipoise.walk.walk import walk_boards
+
+FORMAT = "equipoise solution 2"
+REMEDY = "solve the spot again"
+_ONE_GROUP = 10**12
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """A decision of a solution: arrays are [hole] or [action, hole], holes being those that can be held there."""
+
+    line: str
+    board: tuple[int, ...]
+    player: int
+    actions: list[str]
+    holes: U16
+    weight: F64  # the acting player's range here
+    strategy: F64
+    ev: F64  # of each action, from here on: chips won from the pot less chips put in after this point
+    equity: F64  # share of the pot if nobody folded from here on; NaN where no opponent's hand fits
+    deck: Deck = FULL_DECK
+    hole_cards: int = 2
+
+    def hole_text(self, place: int) -> str:
+        """The hole at a place of the arrays, high card first."""
+        cards = sorted(hole_cards(int(self.holes[place]), self.hole_cards), reverse=True)
+        return self.deck.text(cards)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        hands = {}
+        for i in range(len(self.holes)):
+            hands[self.hole_text(i)] = {
+                "weight": float(self.weight[i]),
+                "strategy": self.strategy[:, i].tolist(),
+                "ev": self.ev[:, i].tolist(),
+                "equity": None if np.isnan(self.equity[i]) else float(self.equity[i]),
+            }
+        return {
+            "line": self.line,
+            "board": self.deck.text(self.board),
+            "player": self.player,
+            "actions": self.actions,
+            "frequency": self.frequency.tolist(),
+            "hands": hands,
+        }
+
+    @property
+    def frequency(self) -> F64:
+        """[action] how often the range takes each action."""
+        total = self.weight.sum()
+        return np.asarray(self.strategy @ self.weight / total if total else self.strategy.mean(axis=1))
+
+
+@dataclass(eq=False)
+class Solution:
+    """The average strategy of a solve, with the problem it solves."""
+
+    problem: Problem
+    average: Any
+    iterations: int
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    history: list[tuple[int, float, float]] = field(default_factory=list)  # iteration, seconds, exploitability
+    threads: int = 1
+    stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
+    target: float | None = None  # percent, as `percent` is
+
+    @cached_property
+    def engine(self) -> Engine:
+        """An engine to look with: rows of a whole street stay in memory."""
+        return replace(self.problem.engine(self.threads), cache_bytes=_ONE_GROUP)
+
+    @cached_property
+    def _tables(self) -> Any:
+        return self.engine.tables(self.average)
+
+    def exploitability(self) -> float:
+        """The average of both players' best-response values, in chips a hand, measured now.
+
+        `percent` is the same as a share of the pot (of the big blind, in a game), which is what targets are given in.
+        """
+        return self.engine.exploitability(self._tables)
+
+    def value(self, player: int) -> float:
+        """What a player wins, in chips a hand; in a spot, measured from half the pot."""
+        return self.engine.evaluate(player, self._tables)
+
+    def values(self, player: int) -> F64:
+        """[hole of the root] the same, by hole."""
+        values = self.engine.walk(look(player, EVALUATE), self._tables).astype(np.float64)
+        met = self._met(0, player, np.asarray(self.engine.cards.root_weights[1 - player]))
+        return np.asarray(np.divide(values, met, out=np.zeros_like(values), where=met > 0))
+
+    def _met(self, board: int, player: int, reach: F64) -> F64:
+        """[hole of the player's list] the opponent's reach that each hole can meet."""
+        cards = self.engine.cards
+        by_hole = np.zeros(cards.rules.deck.holes(cards.rules.hole_cards))
+        by_hole[cards.holes(board, 1 - player)] = reach
+        return np.asarray(meeting_weights(cards.rules, by_hole)[cards.holes(board, player)])
+
+    def strategy(self, line: str = "", board: str = "") -> NodeView:
+        """What happens at a node: a line of betting, and the board if cards were dealt since the root."""
+        tree = self.engine.tree
+        node = find_line(tree, line)
+        if tree.kind[node] != DECISION:
+            raise InputError(f"nothing to decide after {shown(line, 80)}", remedy="end the line before that")
+        at, renaming = self._find_board(board, int(tree.street[node]))
+        player = int(tree.player[node])
+        strategy = self._rows(node, at)
+        reach = [self._reach(node, at, side) for side in (0, 1)]
+        values = self._child_values(node, at, player)
+        met = self._met(at, player, reach[1 - player])
+        sunk = tree.chips[node, player] + self.problem.stakes.dead / 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ev = np.where(met > 0, values / met + sunk, 0.0)
+        holes = self.engine.cards.holes(at, player)
+        view = NodeView(
+            line=line,
+            board=self.engine.cards.cards[at],
+            player=player,
+            actions=action_names(tree, node),
+            holes=holes,
+            weight=reach[player],
+            strategy=strategy,
+            ev=ev,
+            equity=self._equity(at, player, reach[1 - player], met),
+            deck=tree.rules.deck,
+            hole_cards=tree.rules.hole_cards,
+        )
+        return view if renaming is None else self._renamed(view, renaming)
+
+    def _rows(self, node: int, board: int) -> F64:
+        """The strategy at a node on a board: [action, hole]."""
+        engine = self.engine
+        program = engine.program
+        place = int(program.place_of[node])
+        player, actions = int(program.arrays.player[place]), int(program.arrays.num_children[place])
+        size = int(engine.cards.arrays.counts[board, player])
+        start = int(engine.table_first[board, player]) + int(program.arrays.table_row[place]) * size
+        return np.asarray(
+            strategy_rows(self.average[start : start + actions * size].reshape(actions, size)), np.float64
+        )
+
+    def _ancestors(self, board: int) -> dict[int, int]:
+        """{street: board} from the root to a board."""
+        boards, found = self.engine.cards.arrays, {}
+        while board >= 0:
+            found[int(boards.street[board])] = board
+            board = int(boards.parent[board])
+        return found
+
+    def _reach(self, node: int, board: int, player: int) -> F64:
+        """[hole of the board's list] what a player reaches a node with, its range included."""
+        tree, cards = self.engine.tree, self.engine.cards
+        boards = self._ancestors(board)
+        street = cards.root_street
+        reach = np.asarray(cards.root_weights[player], np.float64)
+        for step in path_to(tree, node):
+            above = int(tree.parent[step])
+            reach = self._dealt(reach, boards, street, int(tree.street[above]), player)
+            street = int(tree.street[above])
+            if tree.player[above] == player:
+                reach = reach * self._rows(above, boards[street])[step - int(tree.first_child[above])]
+        return self._dealt(reach, boards, street, int(cards.arrays.street[board]), player)
+
+    def _dealt(self, reach: F64, boards: dict[int, int], street: int, until: int, player: int) -> F64:
+        """Reach passed on to the boards of later streets."""
+        cards = self.engine.cards
+        for later in range(street + 1, until + 1):
+            reach = reach[cards.arrays.before[cards.slice(boards[later], player)]]
+        return reach
+
+    def _child_values(self, node: int, board: int, player: int) -> F64:
+        """[action, hole] counterfactual values of a decision's actions."""
+        engine, tree = self.engine, self.engine.tree
+        program, boards = engine.program.arrays, engine.cards.arrays
+        work = engine.workspace()
+        street = int(boards.street[board])
+        plan = engine.plan(look(player, EVALUATE), self._tables)
+        above = engine.workspace()
+        if board == 0:
+            plan = plan._replace(weights=np.where(np.arange(len(boards.weight)) > 0, boards.weight, 1.0))
+        else:
+            opening = node
+            while tree.kind[tree.parent[opening]] != DEAL:
+                opening = int(tree.parent[opening])
+            deal = int(tree.parent[opening])
+            parent = int(boards.parent[board])
+            reach: Any = self._reach(deal, parent, 1 - player).astype(engine.precision)
+            row = int(program.reach_row[player, engine.program.place_of[deal]])
+            start = int(above.reach_base[street - 1]) + row * padded(len(reach))
+            above.reach[start : start + len(reach)] = reach
+        walk_boards(board, board + 1, plan, above, work)
+        group = int(program.street_groups[street])
+        child = int(engine.program.place_of[tree.first_child[node]]) - int(program.group_first[group])
+        size = int(boards.counts[board, player])
+        length = padded(size)
+        base = int(work.value_base[street])
+        rows = work.value[base + child * length : base + (child + int(tree.num_children[node])) * length]
+        return rows.reshape(-1, length)[:, :size].astype(np.float64)
+
+    def _equity(self, board: int, player: int, reach: F64, met: F64) -> F64:
+        """[hole] share of the pot at a showdown against the opponent's range, on a whole board."""
+        cards = self.engine.cards
+        boards = cards.arrays
+        mine, theirs = cards.slice(board, player), cards.slice(board, 1 - player)
+        if len(cards.cards[board]) < sum(cards.rules.board_cards):
+            matrix = all_in_matrix(cards, board).astype(np.float64) / runouts_of_a_pair(cards, board)
+            won = matrix @ reach if player == 0 else -(matrix.T @ reach)
+        else:
+            first = int(boards.group_first[board])
+            groups = boards.groups[first : first + int(boards.num_groups[board]) + 1]
+            strength = [np.repeat(np.arange(len(groups) - 1), np.diff(groups[:, side])) for side in (0, 1)]
+            sign = np.sign(strength[player][:, None] - strength[1 - player][None, :])
+            cards_of = [np.stack([boards.card1[s], boards.card2[s]]) for s in (mine, theirs)]
+            shared = (cards_of[0][:, None, :, None] == cards_of[1][None, :, None, :]).any(axis=(0, 1))
+            won = np.where(shared, 0, sign) @ reach
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(met > 0, 0.5 + won / met / 2, np.nan)
+
+    def _find_board(self, text: str, street: int) -> tuple[int, Renaming | None]:
+        """The board that a text names, or its mirror image that was solved, and the renaming that leads there."""
+        cards, rules = self.engine.cards, self.engine.tree.rules
+        root = cards.cards[0]
+        if street == cards.root_street and not text:
+            return 0, None
+        wanted = rules.deck.read_cards(text)
+        if wanted[: len(root)] != root:
+            wanted = (*root, *wanted)
+        if len(wanted) != rules.board_size(street):
+            need = rules.board_size(street) - len(root)
+            raise InputError(f"board {shown(text)}", remedy=f"this line needs {need} cards after the root's board")
+        rules.deck.check_distinct(wanted, text)
+        by_cards = {tuple(board): i for i, board in enumerate(cards.cards)}
+        weights = [*cards.weights, *self.problem.lock_weights]
+        for renaming in renamings_that_keep(rules.deck, rules.hole_cards, weights, root):
+            become = renamed_cards(rules.deck, renaming)
+            found = by_cards.get((*root, *(become[card] for card in wanted[len(root) :])))
+            if found is not None:
+                return found, renaming
+        raise InputError(f"board {shown(text)} was not solved", remedy="give cards that follow the root's board")
+
+    def _renamed(self, view: NodeView, renaming: Renaming) -> NodeView:
+        """A view of the board solved, as the mirror image that was asked for."""
+        rules = self.engine.tree.rules
+        back = np.argsort(renamed_holes(rules.deck, rules.hole_cards, renaming))
+        cards = list(np.argsort(renamed_cards(rules.deck, renaming)))
+        root = len(self.engine.cards.cards[0])
+        board = (*view.board[:root], *(int(cards[card]) for card in view.board[root:]))
+        return replace(view, holes=back[view.holes].astype(np.uint16), board=board)
+
+    @property
+    def percent(self) -> float:
+        """Exploitability in percent of the pot of a spot, of the big blind of a game; as it was at the last look.
+
+        Ten times that of a game is its exploitability in mbb/g.
+        """
+        return self.history[-1][2] if self.history else 100 * self.exploitability() / self.problem.unit
+
+    def as_json(self, *, by_hand: bool = False) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        values = [self.value(0), self.value(1)]
+        root = self.strategy()
+        answer: dict[str, Any] = {
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "memory_bytes": self.problem.memory_bytes(self.threads, stored=self.average.dtype.type),
+            "root": dict(zip(root.actions, root.frequency.tolist(), strict=True)),
+            "stopped": self.stopped or None,
+        }
+        if self.problem.spot:
+            half = self.problem.spot.pot / 2
+            answer["exploitability_percent_pot"] = self.percent
+            answer["ev"] = {"oop": values[0] + half, "ip": values[1] + half}
+        else:
+            answer["exploitability_mbb"] = 10 * self.percent
+            answer["values_mbb"] = [1000 * value / self.problem.unit for value in values]
+        if by_hand:
+            answer["hands"] = root.as_json()["hands"]
+        return answer
+
+    def save(self, path: str | Path) -> None:
+        """Write the solution file: whole, or not at all."""
+        header = {
+            "spot": self.problem.spot.text if self.problem.spot else None,
+            "gamedef": None if self.problem.spot else write_gamedef(self.problem.rules),
+            "menu": None if self.problem.spot else self.problem.menu_table,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "history": self.history,
+        }
+        save_arrays(path, FORMAT, header, {"average": self.average})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Open a solution file; one that is damaged or of another kind is refused."""
+        header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
+        solution = cls(
+            _problem(header), arrays["average"], header["iterations"], header["seconds"], header["cpu_seconds"],
+            [(entry[0], entry[1], entry[2]) for entry in header["history"]],
+        )  # fmt: skip
+        if solution.engine.slots != len(solution.average):
+            raise InputError("made by another version of this program", where=str(path), remedy=REMEDY)
+        return solution
+
+
+def _problem(header: dict[str, Any]) -> Problem:
+    if header["spot"] is not None:
+        spot: Spot = read_spot(header["spot"])
+        return Problem.of_spot(spot)
+    return Problem.of_game(read_gamedef(header["gamedef"]), header["menu"])

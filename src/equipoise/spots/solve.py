@@ -1,0 +1,128 @@
+"""The loop of a vector solve: iterate, look how far it is, stop at the target.
+
+Ctrl-C and SIGTERM end it after the iteration that is being done, and keep what there is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from equipoise.core.errors import InputError, check_count
+from equipoise.core.machine import available_memory, thread_count
+from equipoise.core.signals import stopping
+from equipoise.games.gamedef import load_game
+from equipoise.games.rules import GameRules
+from equipoise.solvers.storage import table_type
+from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.problem import Menu, Problem, read_problem
+from equipoise.spots.solution import Solution
+from equipoise.spots.spot import Spot
+
+FIRST_LOOK = 10
+OnLook = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
+
+
+def solve(
+    what: Spot | GameRules | Problem | str | Path,
+    *,
+    target: float | None = None,
+    iterations: int = 10_000,
+    variant: str = "practical",
+    menu: Menu | None = None,
+    threads: int = 0,
+    storage: str = "float32",
+    on_look: OnLook | None = None,
+) -> Solution:
+    """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
+
+    `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own; 0 does
+    all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
+    for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table; without it, the standard menu.
+    `storage` is what tables hold: float32, or int16 for half the memory (see solvers/storage.py).
+    """
+    stored = table_type(storage)
+    check_count(iterations, "iterations")
+    problem = _problem(what, menu)
+    if target is None:
+        target = problem.spot.target if problem.spot else 0.1
+    threads = thread_count(threads)
+    tables = 3 if variant == "predictive" else 2
+    needed, free = problem.memory_bytes(threads, tables, stored), available_memory()
+    if needed > free:
+        raise InputError(
+            f"{len(problem.tree):,} betting nodes on {len(problem.cards.cards):,} boards: the solve needs "
+            f"{needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
+            remedy="use fewer bet sizes, a cap, narrower ranges, or 16-bit storage",
+        )
+    _warm_up(variant, stored)
+    engine = problem.engine(threads, stored=stored)
+    solver = VectorCFR(engine, variant)
+    for table in (solver.current, solver.average):
+        problem.lock_tables(engine, table)
+    return _run(problem, solver, target, iterations, on_look)
+
+
+def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
+    if isinstance(what, Problem | Spot):
+        if menu is not None:
+            raise InputError("a menu for what has its own bets", remedy="leave out the menu")
+        return what if isinstance(what, Problem) else Problem.of_spot(what)
+    if isinstance(what, GameRules):
+        return Problem.of_game(what, menu)
+    return read_problem(str(what), menu)
+
+
+@cache
+def _warm_up(variant: str, stored: type) -> None:
+    """Compile (or load) the kernels on a game that takes no time, so that seconds are seconds of solving."""
+    for threads in (1, 2):
+        solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads, stored=stored), variant)
+        solver.run(1)
+        solver.exploitability()
+        solver.fill_gaps()
+
+
+class _StopError(Exception):
+    """A signal has asked the solve to stop; raised between two iterations."""
+
+
+def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on_look: OnLook | None) -> Solution:
+    start, cpu_start = time.perf_counter(), time.process_time()
+    history: list[tuple[int, float, float]] = []
+    stopped = "iterations" if target > 0 else "target"  # without a target, the iterations are what was asked for
+    with stopping() as asked:
+
+        def stop_if_asked(_iteration: int) -> None:
+            if asked.is_set():
+                raise _StopError
+
+        def look() -> float:
+            left = 100 * solver.exploitability() / problem.unit
+            history.append((solver.iteration, time.perf_counter() - start, left))
+            if on_look:
+                on_look(*history[-1])
+            return left
+
+        solver.on_iteration = stop_if_asked
+        try:
+            while solver.iteration < iterations:
+                # looking costs about as much as an iteration: every tenth, later more seldom
+                solver.run(min(max(FIRST_LOOK, solver.iteration // 10), iterations - solver.iteration))
+                if look() <= target:
+                    stopped = "target"
+                    break
+        except _StopError:
+            stopped = "interrupted"
+            look()
+        except KeyboardInterrupt:  # of `on_look`; or a second signal, which does not wait
+            if asked.is_set() or not solver.iteration:
+                raise
+            stopped = "interrupted"
+        solver.fill_gaps()
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    return Solution(
+        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target
+    )

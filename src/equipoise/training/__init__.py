@@ -1,0 +1,1 @@
+"""Training by a recipe: the loop, and what it measures on the way."""

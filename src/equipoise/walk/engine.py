@@ -1,0 +1,284 @@
+"""The vector engine: a betting program and the boards of a game, tables laid out on them, threads to walk them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equipoise.cards.showdown import DECK
+from equipoise.core.arrays import aligned_zeros
+from equipoise.core.jit import F32, F64, I64
+from equipoise.core.simd import LANES
+from equipoise.games.rules import PLAYERS
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree
+from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
+from equipoise.tree.infosets import board_blocks
+from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
+from equipoise.walk.plan import BEST, EVALUATE, Plan, Runouts, Step, Tables, Workspace, padded
+from equipoise.walk.walk import walk, walk_boards, walk_down, walk_up
+
+EMPTY = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games;
+    tables may hold 16-bit numbers instead (`stored`, see storage.py).
+    """
+
+    tree: PublicTree
+    cards: PublicCards
+    stakes: Stakes = Stakes()  # noqa: RUF009
+    locked: tuple[tuple[int, int], ...] = ()  # (node, board) whose strategy is fixed; board -1: all
+    precision: type = np.float32
+    threads: int = 1
+    cache_bytes: int = CACHE_BYTES
+    stored: type | None = None  # what tables hold: int16, or None for numbers of `precision`
+
+    @cached_property
+    def program(self) -> BettingProgram:
+        boards = self.cards.arrays
+        widest = int(boards.counts[boards.street == self.tree.rules.rounds - 1].max(initial=1))
+        cache_rows = self.cache_bytes // (widest * np.dtype(self.precision).itemsize)
+        return compile_tree(self.tree, self.stakes, self.locked, cache_rows)
+
+    def on(self, cards: PublicCards) -> Engine:
+        """The same game on other boards whose lists are as long: the betting program is shared."""
+        engine = replace(self, cards=cards)
+        vars(engine)["program"] = self.program
+        return engine
+
+    @cached_property
+    def _blocks(self) -> tuple[I64, int]:
+        boards = self.cards.arrays
+        return board_blocks(self.program.arrays.table_rows[boards.street], boards.counts)
+
+    @property
+    def table_first(self) -> I64:
+        """[board, player] where a board's block starts in a flat table of both players."""
+        return self._blocks[0]
+
+    @property
+    def slots(self) -> int:
+        """The length of a flat table: one number for each live hole, action and board."""
+        return self._blocks[1]
+
+    @cached_property
+    def _scales(self) -> tuple[I64, int]:
+        rows = self.program.arrays.table_rows[self.cards.arrays.street]
+        return board_blocks(rows, np.ones(rows.shape, np.int32))
+
+    @property
+    def scales(self) -> int:
+        """How many scales a table has: of 16-bit tables one a row, of others none."""
+        return self._scales[1] if self.stored == np.int16 else 0
+
+    @property
+    def infosets(self) -> int:
+        """Decisions of live holes, over all boards walked."""
+        program, boards = self.program.arrays, self.cards.arrays
+        decisions = np.zeros((self.tree.rules.rounds, PLAYERS), np.int64)
+        chosen = program.table_row >= 0
+        np.add.at(decisions, (self.tree.street[program.node[chosen]], program.player[chosen]), 1)
+        return int((decisions[boards.street] * boards.counts).sum())
+
+    def zeros(self) -> Any:
+        """A flat table."""
+        return np.zeros(self.slots, self.stored or self.precision)
+
+    def unit_scales(self) -> F32:
+        """The scales of empty 16-bit tables: [row of a board, REGRET or AVERAGE]; none for other tables."""
+        return np.ones((self.scales, 2), np.float32)
+
+    @cached_property
+    def runouts(self) -> Runouts:
+        return find_runouts(self.tree, self.cards)
+
+    def workspace(self) -> Workspace:
+        """Memory for one thread."""
+        boards = self.cards.arrays
+        most = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.tree.rules.rounds)]
+        return make_workspace(self.program, most, self.precision)
+
+    @cached_property
+    def workspaces(self) -> list[Workspace]:
+        """One for the root, and one for each thread beyond the first."""
+        return [self.workspace() for _ in range(max(1, self.threads))]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    @cached_property
+    def root_reach(self) -> tuple[Any, Any]:
+        """The ranges, as reach at the root."""
+        first, second = self.cards.root_weights
+        return first.astype(self.precision), second.astype(self.precision)
+
+    def tables(
+        self,
+        source: Any,
+        regret: Any = None,
+        average: Any = None,
+        scale: F32 | None = None,
+        fixed: F64 | None = None,
+    ) -> Tables:
+        """Tables for a walk; those that it does not use may be left out."""
+        empty: Any = EMPTY.astype(self.precision if source is None else source.dtype)
+        nothing = np.zeros(0)
+        return Tables(
+            self.table_first,
+            empty if source is None else source,
+            empty if regret is None else regret,
+            empty if average is None else average,
+            self._scales[0],
+            EMPTY.reshape(0, 2) if scale is None else scale,
+            nothing if fixed is None else fixed,
+            np.zeros((PLAYERS, 0)) if fixed is None else self._paths(fixed),
+        )
+
+    def _paths(self, fixed: F64) -> F64:
+        """[walker, place] what an opponent who plays holes alike reaches a place with; empty if ranges have weights."""
+        program = self.program.arrays
+        paths = np.ones((PLAYERS, len(fixed)))
+        if any((weights != 1).any() for weights in self.cards.root_weights):
+            return np.zeros((PLAYERS, 0))
+        above = np.full(len(fixed), -1)
+        for parent in np.flatnonzero(program.num_children):
+            first = program.first_child[parent]
+            above[first : first + program.num_children[parent]] = parent
+        for place in range(len(fixed)):  # parents come before children
+            if above[place] >= 0:
+                paths[:, place] = paths[:, above[place]]
+                if program.kind[above[place]] == DECISION:
+                    paths[1 - program.player[above[place]], place] *= fixed[place]
+        return paths
+
+    def plan(self, step: Step, tables: Tables, weights: F64 | None = None) -> Plan:
+        """What a kernel needs for one walk."""
+        boards = self.cards.arrays
+        return Plan(
+            program=self.program.arrays,
+            boards=boards,
+            runouts=self.runouts,
+            tables=tables,
+            step=step,
+            weights=boards.weight if weights is None else weights,
+            two_cards=self.tree.rules.hole_cards == 2,
+            root_reach=self.root_reach[1 - step.walker],
+            root_value=np.zeros(boards.counts[0, step.walker], self.precision),
+        )
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether walks are spread over threads: there must be boards to spread."""
+        return self.threads > 1 and self.cards.arrays.num_children[0] > 1
+
+    def walk(self, step: Step, tables: Tables, weights: F64 | None = None) -> Any:
+        """One walk; returns the walker's counterfactual values at the root, by place of its list."""
+        plan = self.plan(step, tables, weights)
+        if self.in_threads:
+            walk_down(plan, self.workspaces[0])
+            self._walk_children(plan)
+            walk_up(plan, self.workspaces[0])
+        else:
+            walk(plan, self.workspaces[0])
+        return plan.root_value
+
+    def _walk_children(self, plan: Plan) -> None:
+        """The boards below the root, in threads; each adds to values of its own, which are summed in the end."""
+        main = self.workspaces[0]
+        first, count = int(plan.boards.first_child[0]), int(plan.boards.num_children[0])
+        pieces = min(count, 8 * self.threads)
+        waiting = iter([(first + count * i // pieces, first + count * (i + 1) // pieces) for i in range(pieces)])
+
+        def work(thread: int) -> None:
+            mine = self.workspaces[thread]
+            if thread:
+                mine.value[:] = 0
+            above = main._replace(value=mine.value)
+            for start, stop in waiting:
+                walk_boards(start, stop, plan, above, mine)
+
+        list(self._pool.map(work, range(self.threads)))
+        street = self.cards.root_street
+        base = int(main.value_base[street])
+        end = base + self.program.value_rows[street] * padded(len(plan.root_value))
+        for space in self.workspaces[1:]:
+            main.value[base:end] += space.value[base:end]
+
+    def evaluate(self, walker: int, tables: Tables, mode: int = EVALUATE) -> float:
+        """The walker's value against the tables' opponent, in chips a hand."""
+        values = self.walk(look(walker, mode), tables)
+        return float(values.astype(np.float64) @ self.cards.root_weights[walker] / self.meetings)
+
+    def best_responses(self, tables: Tables) -> tuple[float, float]:
+        """What each player wins with a best response to the tables, in chips a hand."""
+        return self.evaluate(0, tables, BEST), self.evaluate(1, tables, BEST)
+
+    def exploitability(self, tables: Tables) -> float:
+        """The average of what both players gain by best responses: of their values, less what the house takes."""
+        gain = sum(self.best_responses(tables))
+        if self.stakes.rake:
+            gain -= self.evaluate(0, tables) + self.evaluate(1, tables)
+        return gain / 2
+
+    @cached_property
+    def meetings(self) -> float:
+        """How many pairs of holes meet, by weight: what values at the root are divided by."""
+        return self.cards.meetings(0)
+
+
+def find_runouts(tree: PublicTree, cards: PublicCards) -> Runouts:
+    """The all-in matrices of the boards before the last street that need one."""
+    boards = cards.arrays
+    first = np.full((len(boards.street), PLAYERS), -1, np.int64)
+    scale = np.zeros(len(boards.street))
+    parts: list[Any] = []
+    length = 0
+    streets = np.unique(tree.street[tree.kind == SHOWDOWN])
+    for board in np.flatnonzero(np.isin(boards.street, streets) & (boards.street < tree.rules.rounds - 1)):
+        matrix = all_in_matrix(cards, int(board))
+        scale[board] = 1 / runouts_of_a_pair(cards, int(board))
+        for player, mine in enumerate((matrix, -matrix.T)):
+            first[board, player] = length
+            parts.append(mine.ravel())
+            length += mine.size
+    return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
+
+
+def make_workspace(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> Workspace:
+    """Memory for one thread, for lists of at most so many holes on each street."""
+    most, rounds = [padded(count) for count in holes], len(holes)
+    reach = np.array([rows * size for rows, size in zip(program.reach_rows, most, strict=True)], np.int64)
+    value = np.array([rows * size for rows, size in zip(program.value_rows, most, strict=True)], np.int64)
+    widest = max(most)
+    return Workspace(
+        reach=aligned_zeros(int(reach.sum()), precision),
+        value=aligned_zeros(int(value.sum()) + widest, precision),  # and a row to spare
+        reach_base=np.cumsum(reach) - reach,
+        value_base=np.cumsum(value) - value,
+        lanes_in=aligned_zeros((widest + 1) * LANES, precision),
+        lanes_out=aligned_zeros(widest * LANES, precision),
+        lanes_met=aligned_zeros(widest * LANES, precision),
+        run=aligned_zeros(DECK * LANES, precision),
+        run_share=aligned_zeros(LANES, precision),
+        reach_at=np.zeros(LANES, np.int64),
+        value_at=np.zeros(LANES, np.int64),
+        factor=aligned_zeros(LANES, precision),
+        spare=aligned_zeros(widest, precision),
+        decoded=aligned_zeros(widest * int(program.arrays.num_children.max()), precision),
+        board=np.zeros(rounds, np.int32),
+        cursor=np.zeros(rounds, np.int32),
+    )
+
+
+def look(walker: int, mode: int) -> Step:
+    """A step that changes nothing."""
+    one = np.float32(1)
+    return Step(walker, mode, False, False, one, one, one)

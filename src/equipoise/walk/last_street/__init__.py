@@ -1,0 +1,1 @@
+"""The last street of a walk, sixteen betting entries side by side."""

@@ -1,0 +1,104 @@
+"""The update rules for lists of at most sixteen holes: a row is one vector, and a decision a few instructions.
+
+What `regret.py` does in loops over holes, for boards whose lists are shorter than a vector (Kuhn, Leduc, narrow ranges
+at a river): loops of five would run one hole after the other. Rows of a workspace are sixteen long there; rows of a
+table are as long as the list, and only so much of them is read and written. Not for 16-bit tables.
+"""
+
+# ruff: noqa: ARG001 - an overload has the arguments of what it stands for
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.extending import overload
+
+from equipoise.core.arrays import Float, Int
+from equipoise.core.jit import F32, inlined
+from equipoise.core.simd import (
+    LANES,
+    add,
+    divide,
+    load,
+    load_few,
+    maximum,
+    multiply,
+    multiply_add,
+    spread,
+    store,
+    store_few,
+    subtract,
+    where_positive,
+    zeros,
+)
+
+
+def is_narrow(table: F32, size: Int) -> bool:
+    """Whether these kernels serve a board's lists: short ones, and tables of floats."""
+    return bool(size <= LANES and table.dtype.kind == "f")
+
+
+@overload(is_narrow, jit_options={"forceinline": True})
+def _is_narrow(table: Any, size: Any) -> Any:
+    def short(table: Any, size: Any) -> Any:
+        return size <= LANES
+
+    def never(table: Any, size: Any) -> Any:
+        return False
+
+    return short if isinstance(table.dtype, types.Float) else never
+
+
+@inlined
+def pass_reach_narrow(reach: F32, at: Int, below: Int, table: F32, start: Int, size: Int, count: Int) -> None:
+    """Reach x strategy, from row `at` of a workspace to rows from `below`; a table's rows start at `start`."""
+    nothing = zeros(reach)
+    here, total = load(reach, at), nothing
+    for action in range(count):
+        total = add(total, maximum(load_few(table, start + action * size, size), nothing))
+    uniform = multiply(here, spread(reach.dtype.type(1) / reach.dtype.type(count), here))
+    factor = divide(here, total)
+    for action in range(count):
+        chance = maximum(load_few(table, start + action * size, size), nothing)
+        store(reach, below + action, where_positive(total, multiply(factor, chance), uniform))
+
+
+@inlined
+def add_average_narrow(reach: F32, below: Int, keep: Float, table: F32, start: Int, size: Int, count: Int) -> None:
+    """Discount a decision's averages, and add the reach of its children."""
+    times = spread(reach.dtype.type(keep), zeros(reach))
+    for action in range(count):
+        place = start + action * size
+        kept = multiply_add(load_few(table, place, size), times, load(reach, below + action))
+        store_few(table, place, size, kept)
+
+
+@inlined
+def update_narrow(
+    value: F32, at: Int, below: Int, positive: Float, negative: Float, table: F32, start: Int, size: Int, count: Int
+) -> None:
+    """What the walker's strategy is worth, into row `at`; regrets are discounted and added to."""
+    nothing = zeros(value)
+    total, weighed, plain = nothing, nothing, nothing
+    for action in range(count):
+        chance, worth = maximum(load_few(table, start + action * size, size), nothing), load(value, below + action)
+        total, weighed, plain = add(total, chance), multiply_add(chance, worth, weighed), add(plain, worth)
+    uniform = multiply(plain, spread(value.dtype.type(1) / value.dtype.type(count), nothing))
+    mean = where_positive(total, divide(weighed, total), uniform)
+    store(value, at, mean)
+    grow, shrink = spread(value.dtype.type(positive), nothing), spread(value.dtype.type(negative), nothing)
+    for action in range(count):
+        place = start + action * size
+        old = load_few(table, place, size)
+        gain = subtract(load(value, below + action), mean)
+        store_few(table, place, size, multiply_add(old, where_positive(old, grow, shrink), gain))
+
+
+@inlined
+def sum_narrow(value: F32, at: Int, below: Int, count: Int) -> None:
+    """What an opponent's decision is worth: the sum over its actions."""
+    total = load(value, below)
+    for action in range(1, count):
+        total = add(total, load(value, below + action))
+    store(value, at, total)
