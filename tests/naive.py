@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.cards.deck import FULL_DECK, Deck
-from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
+from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 
 Cards: TypeAlias = tuple[int, ...]
 Strength: TypeAlias = tuple[int | tuple[int, ...], ...]  # compares as the hands do
@@ -139,7 +139,7 @@ def deals_of(
 
 
 def walker_value(
-    tree: PublicTree,
+    tree: BettingTree,
     walker: int,
     deals: dict[Cards, list[Deal]],
     strategy: Strategy,
@@ -151,7 +151,7 @@ def walker_value(
 
 
 def _walked(
-    tree: PublicTree, node: int, walker: int, deals: list[Deal], strategy: Strategy, payoff: Payoff, best: bool
+    tree: BettingTree, node: int, walker: int, deals: list[Deal], strategy: Strategy, payoff: Payoff, best: bool
 ) -> float:
     """The walker's value at a node, summed over all deals that look the same to it."""
     children = tree.children(node)
@@ -190,7 +190,7 @@ class MixedStrategy:
     can be asked for hole by hole, and for arrays of holes.
     """
 
-    def __init__(self, tree: PublicTree, renamings: Sequence[Sequence[int]], seed: int) -> None:
+    def __init__(self, tree: BettingTree, renamings: Sequence[Sequence[int]], seed: int) -> None:
         deck, count = tree.rules.deck, tree.rules.hole_cards
         self.tree, self.seed = tree, seed
         self.cards = [[deck.card(deck.rank(c), suits[deck.suit(c)]) for c in range(deck.size)] for suits in renamings]

@@ -10,7 +10,7 @@ import numpy as np
 from equipoise import BetMenu, Deck, GameRules, build_tree, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.cards.isomorphism import HandIndexer
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 
 LEDUC = load_game("leduc")
 TWO_STREETS = dataclasses.replace(load_game("holdem.two-four"), deck=Deck(4, 3), max_raises=(1, 2), name="two streets")
@@ -24,7 +24,7 @@ MENU = BetMenu.from_table({"bet": [1.0], "raise": ["all-in"], "cap": 2, "flop": 
 
 
 @cache
-def tree_of(rules: GameRules) -> PublicTree:
+def tree_of(rules: GameRules) -> BettingTree:
     """The betting tree of one of these."""
     return build_tree(rules, None if rules.limit else MENU)
 

@@ -16,14 +16,14 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.training.loop import Run, train
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 RECIPE = Path(__file__).parent / "data" / "standin.toml"
 
 
 class StandIn:
-    def __init__(self, tree: PublicTree, buckets: BucketMap, seed: int, pause: float = 0.0) -> None:
+    def __init__(self, tree: BettingTree, buckets: BucketMap, seed: int, pause: float = 0.0) -> None:
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret = np.zeros(self.layout.slots, np.float32)
         self.average = np.zeros(self.layout.slots, np.float32)
@@ -57,7 +57,7 @@ class StandIn:
         }
 
 
-def make(recipe: Recipe, tree: PublicTree, buckets: BucketMap, threads: int, pause: float = 0.0) -> StandIn:
+def make(recipe: Recipe, tree: BettingTree, buckets: BucketMap, threads: int, pause: float = 0.0) -> StandIn:
     del threads
     return StandIn(tree, buckets, recipe.solver.seed, pause)
 

@@ -17,7 +17,7 @@ from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, begin_stage, profi
 from equipoise.solvers.schedule import Weights
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
 from small_games import LEDUC, LIMIT, TWO_STREETS, forgetful
@@ -77,7 +77,7 @@ def test_a_bucket_regrets_what_its_holes_regret(name: str) -> None:
                 assert gained == pytest.approx(reach * row[action] / engine.engine.meetings, abs=1e-9)
 
 
-def _own_reach(tree: PublicTree, layout: SlotLayout, chances: F64, node: int) -> float:
+def _own_reach(tree: BettingTree, layout: SlotLayout, chances: F64, node: int) -> float:
     reach, player = 1.0, tree.player[node]
     while tree.parent[node] >= 0:
         above = int(tree.parent[node])

@@ -21,7 +21,7 @@ from equipoise import BetMenu, Deck, GameRules, build_tree, equity, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.spot import Spot, read_spot
-from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, BettingTree
 from equipoise.tree.boards import deal_boards
 from equipoise.walk.betting_program import Stakes
 from equipoise.walk.engine import Engine, look
@@ -92,7 +92,7 @@ def looked_at(engine: Engine, tables: Tables) -> list[float]:
 # --- OpenSpiel -----------------------------------------------------------------------------------------------------
 
 
-def information_states(tree: PublicTree, name: str) -> dict[str, tuple[int, int, naive.Cards, list[int]]]:
+def information_states(tree: BettingTree, name: str) -> dict[str, tuple[int, int, naive.Cards, list[int]]]:
     """OpenSpiel's name of every information set of Kuhn and Leduc: our node, the hole, the board; and its actions."""
     found = {}
 

@@ -20,7 +20,7 @@ from equipoise.solvers.external_kernel import SKIPPED, Room, Sampling, deal, wal
 from equipoise.solvers.external_sampling import External
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import DECISION, PublicTree, build_tree
+from equipoise.tree.betting_tree import DECISION, BettingTree, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.engine import Engine
@@ -51,7 +51,7 @@ def cells_of(buckets: BucketMap) -> Any:
     return cells
 
 
-def exact_increments(tree: PublicTree, buckets: BucketMap) -> F64:
+def exact_increments(tree: BettingTree, buckets: BucketMap) -> F64:
     """[slot] both players' regrets against uniform play, by one walk of vector CFR each, summed over each bucket."""
     rules, layout = tree.rules, SlotLayout(tree, buckets.buckets)
     cards = deal_boards(rules, isomorphism=False)

@@ -26,7 +26,7 @@ from equipoise.runs.recipe import read_recipe
 from equipoise.solvers.external_sampling import External
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import probabilities
-from equipoise.tree.betting_tree import DECISION, FOLDED, PublicTree
+from equipoise.tree.betting_tree import DECISION, FOLDED, BettingTree
 
 HOLES = (3, 4)
 
@@ -36,7 +36,7 @@ def game(holes: int) -> GameRules:
     return replace(limit, deck=Deck(5, 2), hole_cards=holes, max_raises=(1, 1), name=f"{holes} hole cards")
 
 
-def values(tree: PublicTree, strategy: naive.Strategy, *, best: bool) -> list[float]:
+def values(tree: BettingTree, strategy: naive.Strategy, *, best: bool) -> list[float]:
     """What each player wins a hand, in chips, by enumerating all deals."""
     rules = tree.rules
     holes = dict.fromkeys(itertools.combinations(range(rules.deck.size), rules.hole_cards), 1.0)

@@ -21,7 +21,7 @@ from equipoise.games.betting_state import CALL, FOLD
 from equipoise.solvers.external_sampling import External
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import probabilities
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 POT = 100  # the opponent's chips in the example, so that a bet of the pot is to 300
@@ -206,11 +206,11 @@ def test_nonsense_is_refused(text: str) -> None:
 # --- whole tables ----------------------------------------------------------------------------------------------------
 
 
-def decisions(tree: PublicTree) -> list[int]:
+def decisions(tree: BettingTree) -> list[int]:
     return [int(node) for node in np.flatnonzero(tree.kind == DECISION)]
 
 
-def is_first(tree: PublicTree, node: int) -> bool:
+def is_first(tree: BettingTree, node: int) -> bool:
     """Whether the player to act has not acted yet, by playing the hand again."""
     state = tree.state(node)
     replay = type(state).start(tree.rules)

@@ -23,7 +23,7 @@ from equipoise.solvers.schedule import SCHEDULES
 from equipoise.solvers.solver import Solver
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.engine import Engine
@@ -34,7 +34,7 @@ GAMES = {"kuhn": load_game("kuhn"), "leduc": load_game("leduc"), "limit": LIMIT,
 VARIANTS = [name for name in SCHEDULES if name != "predictive"]
 
 
-def tree_of(name: str) -> PublicTree:
+def tree_of(name: str) -> BettingTree:
     return small_games.tree_of(GAMES[name])
 
 

@@ -11,7 +11,7 @@ import pytest
 import equipoise
 from equipoise import InputError, Solution, load_game, read_spot
 from equipoise.solvers import vector_cfr
-from equipoise.solvers.storage import AVERAGE, REGRET, UNITS, decode, encode, phase
+from equipoise.walk.table_storage import AVERAGE, REGRET, UNITS, decode, encode, phase
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Problem
 from equipoise.spots.solve import solve

@@ -17,7 +17,7 @@ from equipoise.tree.betting_tree import (
     DECISION,
     FOLDED,
     SHOWDOWN,
-    PublicTree,
+    BettingTree,
     Root,
     betting_plan,
     count_nodes,
@@ -57,7 +57,7 @@ def offered(state: BettingState, bets: BetMenu | None) -> list[int]:
     return ([FOLD] if legal.fold else []) + [CALL] + sorted(raises)
 
 
-def check_against_states(tree: PublicTree, node: int, state: BettingState, seen: set[int]) -> None:
+def check_against_states(tree: BettingTree, node: int, state: BettingState, seen: set[int]) -> None:
     """The node and all below it say what the betting state says."""
     seen.add(node)
     assert tuple(tree.chips[node]) == state.spent

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from equipoise.abstraction.maps.bucket_map import BucketMap as BucketMap
-    from equipoise.abstraction.recipe_file import build_abstraction as build_abstraction
     from equipoise.abstraction.report.lookup import HandBucket as HandBucket
-    from equipoise.abstraction.report.lookup import abstraction_bucket as abstraction_bucket
-    from equipoise.abstraction.report.report import abstraction_report as abstraction_report
     from equipoise.agents.agent import FunctionAgent as FunctionAgent
     from equipoise.agents.agent import View as View
     from equipoise.agents.card_blind import NamedAgent as NamedAgent
@@ -69,6 +66,9 @@ if TYPE_CHECKING:
     from equipoise.play.tournament import round_robin as round_robin
     from equipoise.play.tournament import tournament as tournament
     from equipoise.play.winnings import Winnings as Winnings
+    from equipoise.runs.abstraction import abstraction_bucket as abstraction_bucket
+    from equipoise.runs.abstraction import abstraction_report as abstraction_report
+    from equipoise.runs.abstraction import build_abstraction as build_abstraction
     from equipoise.runs.recipe import Recipe as Recipe
     from equipoise.runs.recipe import load_recipe as load_recipe
     from equipoise.runs.strategy import run_strategy as run_strategy
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from equipoise.strategy.show import show_strategy as show_strategy
     from equipoise.training.loop import Run as Run
     from equipoise.training.train import train as train
-    from equipoise.tree.betting_tree import PublicTree as PublicTree
+    from equipoise.tree.betting_tree import BettingTree as BettingTree
     from equipoise.tree.betting_tree import build_tree as build_tree
     from equipoise.tree.game_report import GameReport as GameReport
     from equipoise.tree.game_report import game_report as game_report
@@ -98,8 +98,8 @@ _HOME = {
     "load_menu": "games.bet_menu",
     "BucketMap": "abstraction.maps.bucket_map",
     "HandBucket": "abstraction.report.lookup",
-    "abstraction_bucket": "abstraction.report.lookup",
-    "build_abstraction": "abstraction.recipe_file",
+    "abstraction_bucket": "runs.abstraction",
+    "build_abstraction": "runs.abstraction",
     "FunctionAgent": "agents.agent",
     "View": "agents.agent",
     "NamedAgent": "agents.card_blind",
@@ -120,7 +120,7 @@ _HOME = {
     "GameRules": "games.rules",
     "BettingState": "games.betting_state",
     "Deal": "games.betting_state",
-    "abstraction_report": "abstraction.report.report",
+    "abstraction_report": "runs.abstraction",
     "measure_agent": "measure.agent",
     "Aivat": "measure.aivat",
     "Exploitability": "measure.best_response",
@@ -164,7 +164,7 @@ _HOME = {
     "Spot": "spots.spot",
     "read_spot": "spots.spot",
     "SlotLayout": "tree.infosets",
-    "PublicTree": "tree.betting_tree",
+    "BettingTree": "tree.betting_tree",
     "build_tree": "tree.betting_tree",
     "GameReport": "tree.game_report",
     "game_report": "tree.game_report",

@@ -19,7 +19,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U32, kernel
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.boards import PublicCards
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
@@ -39,7 +39,7 @@ class Strategy(Protocol):
     def tables(self, engine: Engine) -> Tables:
         """What it plays on the boards of an engine."""
 
-    def never(self, tree: PublicTree) -> Flags:
+    def never(self, tree: BettingTree) -> Flags:
         """[node] whether it never steps there from the node before, whatever its cards: nobody needs to walk those."""
 
     @property
@@ -84,7 +84,7 @@ class ProfileAgent:
     name: str
     by_bucket: ByBucket
 
-    def never(self, tree: PublicTree) -> Flags:
+    def never(self, tree: BettingTree) -> Flags:
         """Nothing is ruled out whatever the cards."""
         return np.zeros(len(tree), bool)
 
@@ -142,7 +142,7 @@ class NamedAgent:
                 f"no agent, run or strategy file {shown(self.name)}", remedy=f"named agents: {', '.join(NAMES)}"
             )
 
-    def chances(self, tree: PublicTree) -> F64:
+    def chances(self, tree: BettingTree) -> F64:
         """[node] the probability of the action that leads to a node, 1 where no decision does."""
         chosen = np.flatnonzero((tree.parent >= 0) & (tree.kind[tree.parent] == DECISION))
         parent, action = tree.parent[chosen], tree.action[chosen]
@@ -161,7 +161,7 @@ class NamedAgent:
         chances[chosen] = 1 / tree.num_children[parent] if self.name == "uniform" else plays
         return chances
 
-    def never(self, tree: PublicTree) -> Flags:
+    def never(self, tree: BettingTree) -> Flags:
         """Where the probability is zero."""
         return np.asarray(self.chances(tree) == 0)
 
@@ -171,7 +171,7 @@ class NamedAgent:
         return engine.tables(None, fixed=self.chances(program.tree)[program.arrays.node])
 
 
-def _offered(tree: PublicTree, parent: I32, action: Flags) -> Flags:
+def _offered(tree: BettingTree, parent: I32, action: Flags) -> Flags:
     """[child] whether its parent has a child that is such an action."""
     offers = np.zeros(len(tree), bool)
     offers[parent[action]] = True

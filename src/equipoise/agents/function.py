@@ -18,7 +18,7 @@ from equipoise.cards.deck import hole_cards
 from equipoise.cards.symmetry import renamed_cards
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import BettingState, action_text
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
 
@@ -39,7 +39,7 @@ class FunctionStrategy:
         """The agent's."""
         return self.agent.name
 
-    def never(self, tree: PublicTree) -> Flags:
+    def never(self, tree: BettingTree) -> Flags:
         """Nothing is ruled out whatever the cards."""
         return np.zeros(len(tree), bool)
 
@@ -62,7 +62,7 @@ class FunctionStrategy:
                 source[start : start + rows.size] = rows.ravel()
         return engine.tables(source)
 
-    def _rows(self, tree: PublicTree, node: int, state: BettingState, holes: list[int], board: tuple[int, ...]) -> Any:
+    def _rows(self, tree: BettingTree, node: int, state: BettingState, holes: list[int], board: tuple[int, ...]) -> Any:
         """[action, hole] probabilities at a node."""
         actions = [int(tree.action[child]) for child in tree.children(node)]
         rows = np.zeros((len(actions), len(holes)))

@@ -102,7 +102,7 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
         named = NamedAgent(asked.name)
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
     strategy = asked.open(game, copied=copied)
-    return TableAgent(what, strategy.plan.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
+    return TableAgent(what, strategy.game.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
 
 
 Playing: TypeAlias = Agent | Function | str
@@ -197,7 +197,7 @@ def load_agent(
     strategy = asked.open(game)
     name = strategy.name if asked.post.method == "none" else f"{strategy.name} {asked.post}"
     profile = process_profile(strategy.profile, asked.post)
-    return profile_agent(name, profile, strategy.buckets), strategy.rules, strategy.plan.menu
+    return profile_agent(name, profile, strategy.buckets), strategy.rules, strategy.game.menu
 
 
 def as_strategy(

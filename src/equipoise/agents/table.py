@@ -35,7 +35,7 @@ from equipoise.core.jit import F64, I32, I64, U8, inlined, kernel
 from equipoise.games.betting_state import CALL, BettingState
 from equipoise.games.rules import GameRules
 from equipoise.strategy.tables import UNITS
-from equipoise.tree.betting_tree import DEAL, MOST_ACTIONS, PublicTree, first_decisions
+from equipoise.tree.betting_tree import DEAL, MOST_ACTIONS, BettingTree, first_decisions
 from equipoise.tree.infosets import SlotLayout
 
 MOST_KEPT = 64  # boards whose buckets an agent remembers
@@ -119,7 +119,7 @@ class TableAgent(Tracked):
         translation_number(self.translation)
 
     @property
-    def tree(self) -> PublicTree:
+    def tree(self) -> BettingTree:
         return self.layout.tree
 
     @property

@@ -17,7 +17,7 @@ from equipoise.core.arrays import Float, Int
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import I8, I32, I64, U8, inlined
 from equipoise.games.betting_state import CALL, FOLD
-from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
+from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 
 TRANSLATIONS = ("pseudo-harmonic", "deterministic", "nearest")
 RANDOM, LIKELIER, NEAREST = 0, 1, 2
@@ -38,7 +38,7 @@ class PlayTree(NamedTuple):
     stack: int
 
     @classmethod
-    def of(cls, tree: PublicTree) -> PlayTree:
+    def of(cls, tree: BettingTree) -> PlayTree:
         return cls(
             tree.kind, tree.player, tree.street, tree.parent, tree.first_child, tree.num_children, tree.action,
             tree.chips, min(tree.rules.stacks),

@@ -19,7 +19,7 @@ from equipoise.bench.solvers import random_buckets
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
-from equipoise.tree.betting_tree import SHOWDOWN, PublicTree, build_tree
+from equipoise.tree.betting_tree import SHOWDOWN, BettingTree, build_tree
 
 BUCKETS = 16
 TURNS = 5
@@ -41,16 +41,16 @@ def run() -> list[Benchmark]:
     ]
 
 
-def _solver(tree: PublicTree, trunk: int, threads: int = 1) -> HybridCFRBR:
+def _solver(tree: BettingTree, trunk: int, threads: int = 1) -> HybridCFRBR:
     return HybridCFRBR(tree, random_buckets(tree.rules, BUCKETS), trunk=trunk, threads=threads)
 
 
-def _boards_of(tree: PublicTree, showdowns: float) -> float:
+def _boards_of(tree: BettingTree, showdowns: float) -> float:
     """Last boards a second, were there only showdowns: in two walks for each seat."""
     return showdowns / (PLAYERS * 2 * tree.count(SHOWDOWN)[-1])
 
 
-def _sampled(name: str, tree: PublicTree, trunk: int, showdowns: Work, subgames: int) -> list[Benchmark]:
+def _sampled(name: str, tree: BettingTree, trunk: int, showdowns: Work, subgames: int) -> list[Benchmark]:
     """Sampled subgames against their showdowns, and two threads against one: the best of some turns each."""
     solvers = [_solver(tree, trunk, threads) for threads in (1, 2)]
     best, bound, walked = np.zeros(len(solvers)), 0.0, []
@@ -79,7 +79,7 @@ def _last_boards(solver: HybridCFRBR, subgames: int, nodes: int) -> float:
     return nodes / (PLAYERS * PLAYERS * len(solver.tree)) - subgames * min(last, solver.trunk + 1)
 
 
-def _flop_of_limit(tree: PublicTree, showdowns: Work) -> Benchmark:
+def _flop_of_limit(tree: BettingTree, showdowns: Work) -> Benchmark:
     """A subgame of a trunk of one round: two of its turn cards, one thread."""
     solver = _solver(tree, 1)
     every = solver.dealer.deal(FLOP, 1.0).cards

@@ -21,13 +21,13 @@ from equipoise.core.jit import F32, U8, U16, kernel
 from equipoise.core.simd import LANES
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solvers.storage import STORAGES
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Problem
 from equipoise.spots.solve import solve
 from equipoise.spots.spot import read_spot
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.boards import deal_boards
+from equipoise.walk.table_storage import STORAGES
 
 VECTORS = 1600
 RUST = "the fastest open solver (Rust), measured elsewhere"

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.agents.agent import View
 from equipoise.agents.postprocess import PostProcess
 from equipoise.agents.table import TableAgent
@@ -27,7 +26,7 @@ from equipoise.measure.aivat import Aivat
 from equipoise.measure.lbr import local_best_response
 from equipoise.play.match import Match
 from equipoise.runs.recipe import load_recipe
-from equipoise.strategy.file import BYTES, Plan, load_strategy, save_strategy
+from equipoise.strategy.file import BYTES, load_strategy, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -131,11 +130,10 @@ def _aivat(one: TableAgent, two: TableAgent) -> Benchmark:
 def _opening() -> Benchmark:
     """A strategy of `nolimit-small` as bytes, read and checked, against reading its file alone."""
     recipe = load_recipe("nolimit-small")
-    cards: CardRecipe = recipe.cards
-    plan = Plan(recipe.rules, recipe.table.get("betting"), cards)
+    slots = recipe.game.layout.slots
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "strategy.u8"
-        save_strategy(path, plan, np.full(plan.layout.slots, 0.5, np.float32), BYTES, {})
+        save_strategy(path, recipe.game, np.full(slots, 0.5, np.float32), BYTES, {})
         start = time.perf_counter()
         load_strategy(path)
         opened = time.perf_counter() - start

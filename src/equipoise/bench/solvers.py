@@ -22,7 +22,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.external_sampling import External
 from equipoise.solvers.public_chance import PublicChance
-from equipoise.tree.betting_tree import PublicTree, build_tree
+from equipoise.tree.betting_tree import BettingTree, build_tree
 
 BUCKETS = 1000
 FEW_BUCKETS = 200
@@ -70,7 +70,7 @@ def random_buckets(rules: GameRules, buckets: int) -> BucketMap:
     return BucketMap(rules, tuple(streets), recipe=f"random {buckets}")
 
 
-def _holdem(name: str, tree: PublicTree) -> list[Benchmark]:
+def _holdem(name: str, tree: BettingTree) -> list[Benchmark]:
     buckets = random_buckets(tree.rules, BUCKETS)
     one, two = (External(tree, buckets, period=10**9, threads=threads) for threads in (1, 2))
     rates = [_nodes_a_second(solver) for solver in (one, two)]
@@ -93,7 +93,7 @@ def _nodes_a_second(solver: External) -> float:
     return best
 
 
-def _public_chance(tree: PublicTree) -> Benchmark:
+def _public_chance(tree: BettingTree) -> Benchmark:
     """One board an iteration, all holes of both players at every node."""
     buckets = random_buckets(tree.rules, FEW_BUCKETS)
     rates = []

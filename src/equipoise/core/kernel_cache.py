@@ -4,7 +4,7 @@
     compiled/MODULE-DIGEST/NAME.arrays           tables that the module's code builds
 
 Numba's own cache does not notice an edit in another file that a kernel calls, and loads whatever lies in its files.
-This one takes its place: a kernel is found by the digest of all sources its module depends on (`core/sources.py`), checked
+This one takes its place: a kernel is found by the digest of all sources its module depends on (`sources.py`), checked
 to the last bit before it is loaded, and compiled again if anything is wrong with it. Only folders that we made are ever
 removed, below a folder that carries our tag, and never the one in use.
 """

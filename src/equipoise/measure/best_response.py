@@ -36,7 +36,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.measure.streets import TIE, StreetWalk
-from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree, build_tree, prune
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_tree, prune
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.game_report import menu_of
 from equipoise.walk.engine import Engine
@@ -147,7 +147,7 @@ class Measurement:
 
     rules: GameRules
     strategy: Strategy
-    tree: PublicTree
+    tree: BettingTree
     threads: int
 
     def __post_init__(self) -> None:

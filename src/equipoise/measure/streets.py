@@ -1,9 +1,9 @@
 """A best-response walk that also tells on which street the winnings are made.
 
-The last street is left to the kernels of `walk/last_street/best_response.py`, or of `walk/walk.py` where those do not serve. Above
-it, every board's rows stay in the workspace until the next board comes, so that a second pass can follow the best
-actions up with parts of the values: for each street but the last, what comes of hands whose betting ended there. What
-remains ended on the last street.
+The last street is left to the kernels of `walk/last_street/best_response.py`, or of `walk/walk.py` where those do not
+serve. Above it, every board's rows stay in the workspace until the next board comes, so that a second pass can follow
+the best actions up with parts of the values: for each street but the last, what comes of hands whose betting ended
+there. What remains ended on the last street.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.runs.recipe import Recipe
 from equipoise.tree.infosets import SlotLayout, lossless_hands
-from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, PublicTree, build_tree
+from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
 REGRET = CHANCES = 4  # bytes a slot
@@ -68,17 +68,17 @@ def _held(out: Path) -> int:
     return sum(path.stat().st_size for path in out.glob("**/*") if path.is_file())
 
 
-def cost_of(recipe: Recipe, tree: PublicTree | None = None, threads: int = 1) -> Cost:
+def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -> Cost:
     """The cost of a recipe; grows its betting tree, unless it is given."""
-    tree = build_tree(recipe.rules, recipe.menu) if tree is None else tree
-    buckets = planned_buckets(recipe.rules, recipe.cards)
+    tree = build_tree(recipe.game.rules, recipe.game.menu) if tree is None else tree
+    buckets = planned_buckets(recipe.game.rules, recipe.game.cards)
     layout = SlotLayout(tree, buckets)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
     currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
     at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
-    maps = planned_bytes(recipe.rules, recipe.cards) + working_bytes(recipe, threads, tree)
+    maps = planned_bytes(recipe.game.rules, recipe.game.cards) + working_bytes(recipe, threads, tree)
     return Cost(
         nodes=len(tree),
         buckets=buckets,
@@ -91,24 +91,24 @@ def cost_of(recipe: Recipe, tree: PublicTree | None = None, threads: int = 1) ->
     )
 
 
-def working_bytes(recipe: Recipe, threads: int, tree: PublicTree | None = None) -> int:
+def working_bytes(recipe: Recipe, threads: int, tree: BettingTree | None = None) -> int:
     """At most what an iteration of the hybrid agent holds: for each subgame, the last street's rows of both seats (a
 
     strategy, a value, and a reach for each decision); for each thread, a bit for every action of a best response.
     """
     if not (trunk := recipe.solver.trunk):
         return 0
-    rules, tree = recipe.rules, build_tree(recipe.rules, recipe.menu) if tree is None else tree
+    rules, tree = recipe.game.rules, build_tree(recipe.game.rules, recipe.game.menu) if tree is None else tree
     river = (tree.kind == DECISION) & (tree.street == rules.rounds - 1)
     actions = [int(tree.num_children[river & (tree.player == player)].sum()) for player in range(PLAYERS)]
     holes, below = rules.deck.holes(rules.hole_cards), subgame_boards(rules, trunk)
-    rows = min(planned_buckets(rules, recipe.cards)[-1], holes * below)
+    rows = min(planned_buckets(rules, recipe.game.cards)[-1], holes * below)
     tables = rows * REGRET * (2 * sum(actions) + int(river.sum()))
     choices = below * max(actions) * holes // 8 if trunk < rules.rounds else 0
     return (recipe.solver.boards or BOARDS) * tables + threads * choices
 
 
-def _opponents(recipe: Recipe, tree: PublicTree) -> int:
+def _opponents(recipe: Recipe, tree: BettingTree) -> int:
     """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board; or their
 
     regrets in a trunk.
@@ -116,7 +116,7 @@ def _opponents(recipe: Recipe, tree: PublicTree) -> int:
     if recipe.solver.method != "cfr-br":
         return 0
     if recipe.solver.trunk:
-        check_trunk(recipe.rules, recipe.solver.trunk)
-        return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.rules)), recipe.solver.trunk)
-    check_boards(recipe.rules)
-    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.rules), strict=True))
+        check_trunk(recipe.game.rules, recipe.solver.trunk)
+        return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.game.rules)), recipe.solver.trunk)
+    check_boards(recipe.game.rules)
+    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.game.rules), strict=True))

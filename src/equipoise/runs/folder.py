@@ -141,7 +141,7 @@ class RunFolder:
         table = dict(recipe.table)
         try:
             if table["game"] not in preset_names():
-                rules = write_gamedef(recipe.rules)
+                rules = write_gamedef(recipe.game.rules)
                 write_whole(self.path / RULES_FILE, lambda path: path.write_text(rules))
                 table["game"] = RULES_FILE
             write_whole(self.path / RECIPE_FILE, lambda path: path.write_text(write_toml(table)))

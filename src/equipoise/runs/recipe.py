@@ -35,6 +35,7 @@ from equipoise.runs.iteration_reservoir import Draws
 from equipoise.runs.recipe_text import apply_overrides
 from equipoise.solvers.schedule import SCHEDULES
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
+from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, with_base
 from equipoise.tree.game_report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
@@ -176,9 +177,7 @@ class Recipe:
     """A checked recipe. `table` is what was written, overrides applied: what a copy of it says."""
 
     name: str
-    rules: GameRules
-    menu: BetMenu | None
-    cards: CardRecipe
+    game: AbstractGame
     solver: SolverRecipe
     stop: StopRecipe
     checkpoint: CheckpointRecipe
@@ -188,9 +187,10 @@ class Recipe:
     @property
     def fingerprint(self) -> str:
         """A digest of what determines the result."""
-        menu = (self.menu.sizes, self.menu.caps, self.menu.all_in_threshold) if self.menu else None
+        game = self.game
+        menu = (game.menu.sizes, game.menu.caps, game.menu.all_in_threshold) if game.menu else None
         solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.draws.as_json()}
-        parts = [self.rules.fingerprint, menu, self.cards.text(), solver]
+        parts = [game.rules.fingerprint, menu, game.cards.text(), solver]
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -231,29 +231,28 @@ def _find(name: str) -> Path:
 def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None = None) -> Recipe:
     """Check a recipe's table; files that it names are relative to `path`."""
     where = str(path or "")
-    for key in table:
-        if key not in ("game", *SECTIONS):
-            known = ", ".join(("game", *SECTIONS))
-            raise InputError(f"unknown key {shown(key)}", where=where, remedy=f"known: {known}")
-    rules = _game(table.get("game"), path, where)
+    check_keys(table, where)
+    game = read_abstract_game(table, name=name, path=path, default_menu=DEFAULT_MENU)
     written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
-    menu = None
-    if rules.limit:
-        if "betting" in table:
-            raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
-    else:
-        written["betting"] = betting_table(table.get("betting", DEFAULT_MENU), where)
-        menu = BetMenu.from_table(written["betting"], rules.rounds, name=name, where=where)
+    if game.betting is not None:
+        written["betting"] = dict(game.betting)
     if "cards" in table:
-        written["cards"] = _with_base(table["cards"], path)
-    cards = read_cards(written.get("cards", "lossless"), rules, where)
+        written["cards"] = with_base(table["cards"], path)
     try:
         sections = _Sections.model_validate({key: table[key] for key in SECTIONS[2:] if key in table})
     except ValidationError as error:
         raise _one_line(error, where) from None
-    _check_hole_cards(rules, sections, where)
+    _check_hole_cards(game.rules, sections, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
-    return Recipe(name or rules.name, rules, menu, cards, *parts, written)
+    return Recipe(game.name, game, *parts, written)
+
+
+def check_keys(table: Mapping[str, Any], where: str) -> None:
+    """Refuse what is no key of a recipe."""
+    for key in table:
+        if key not in ("game", *SECTIONS):
+            known = ", ".join(("game", *SECTIONS))
+            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
 
 
 def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None:
@@ -277,25 +276,6 @@ def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
     return replace(
         recipe, solver=checked, stop=StopRecipe(), measure=MeasureRecipe(), table={**table, "solver": dict(solver)}
     )
-
-
-def _game(value: Any, path: Path | None, where: str) -> GameRules:
-    if not isinstance(value, str):
-        what = "no game" if value is None else f"game is {shown(value)}"
-        raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
-    beside = path.parent / value if path else Path(value)
-    if value in preset_names() or len(value) > 4096 or "\0" in value:
-        return load_game(value)
-    return load_game(beside if beside.is_file() else value)
-
-
-def _with_base(cards: Any, path: Path | None) -> Any:
-    """A file of a base abstraction is named relative to the recipe, and from anywhere after that."""
-    if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
-        base = cards["public"].get("base")
-        if isinstance(base, str):
-            return {**cards, "public": {**cards["public"], "base": str((path.parent / base).resolve())}}
-    return cards
 
 
 def _one_line(error: ValidationError, where: str) -> InputError:

@@ -9,7 +9,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.runs.folder import FORMAT, RunFolder
 from equipoise.solvers.solver import AVERAGE, CURRENT
-from equipoise.strategy.file import Plan, StrategyFile, load_strategy
+from equipoise.strategy.file import StrategyFile, load_strategy
 from equipoise.strategy.tables import probabilities
 
 TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a checkpoint
@@ -36,14 +36,14 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     if not (folder.path / RECIPE_FILE).is_file():
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
     recipe = load_recipe(folder.path)
-    plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
+    game = recipe.game
     for path in reversed(folder.listed()):
         try:
             header, arrays = load_arrays(path, FORMAT, remedy="")
         except InputError:
             continue
         table = arrays[TABLES[strategy]]
-        if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, plan.layout.slots):
+        if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, game.layout.slots):
             raise InputError("a checkpoint of another recipe", where=str(path), remedy="train anew")
         if not len(table):
             raise InputError("the run keeps no average strategy", where=str(folder.path), remedy="ask for the current")
@@ -51,7 +51,7 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
             "strategy": strategy, "iterations": header["iteration"], "seconds": header["seconds"],
             "nodes": header["nodes"],
         }  # fmt: skip
-        return StrategyFile(plan, probabilities(plan.layout, table, out=table), path, about)
+        return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(
         f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for its first, or go on with --resume"
     )

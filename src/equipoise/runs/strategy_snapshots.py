@@ -19,7 +19,8 @@ from equipoise.core.errors import InputError
 from equipoise.runs.iteration_reservoir import Draws
 from equipoise.runs.folder import RunFolder, Say
 from equipoise.solvers.solver import CURRENT, Solver
-from equipoise.strategy.file import Plan, load_strategy, save_stored
+from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.file import load_strategy, save_stored
 from equipoise.strategy.tables import to_bytes
 
 
@@ -28,7 +29,7 @@ class Currents:
     """The reservoirs of a run, and their files."""
 
     folder: RunFolder
-    plan: Plan
+    game: AbstractGame
     draws: Draws
 
     def path(self, iteration: int) -> Path:
@@ -43,7 +44,7 @@ class Currents:
         coming = solver.iteration + 1
         if self.draws.after(solver.iteration) == coming:
             about = {"strategy": CURRENT, "iteration": coming}
-            save_stored(self.path(coming), self.plan, to_bytes(solver.layout, solver.regret), about)
+            save_stored(self.path(coming), self.game, to_bytes(solver.layout, solver.regret), about)
         following = self.draws.after(coming)
         return None if following is None else following - 1
 
@@ -64,4 +65,4 @@ class Currents:
             except InputError as error:
                 tell(f"no current strategy {number + 1}: {error}")
                 continue
-            save_stored(path, self.plan, kept.stored, {**kept.about, "iterations": iterations})
+            save_stored(path, self.game, kept.stored, {**kept.about, "iterations": iterations})

@@ -34,7 +34,7 @@ from equipoise.solvers.external_kernel import (
 )
 from equipoise.solvers.schedule import discount
 from equipoise.solvers.schedule import schedule as schedule_of
-from equipoise.tree.betting_tree import DEAL, DECISION, PublicTree
+from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 PERIOD = 100_000  # iterations
@@ -47,7 +47,7 @@ class External:
 
     def __init__(
         self,
-        tree: PublicTree,
+        tree: BettingTree,
         buckets: BucketMap,
         *,
         schedule: str = "linear",
@@ -202,7 +202,7 @@ def tree_records(layout: SlotLayout) -> U32:
     return record
 
 
-def most_decisions(tree: PublicTree) -> int:
+def most_decisions(tree: BettingTree) -> int:
     """The most decisions of one player on any line."""
     depth = np.zeros((len(tree), 2), np.int64)
     for node in range(1, len(tree)):  # parents come before children

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.arrays import Float, Int, aligned_zeros
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, I64, U16, U32, inlined, inner, kernel, view
+from equipoise.core.jit import F32, I64, U32, inlined, inner, kernel, view
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import BoardSource, BoardSpace, Samples, check_sampling
 from equipoise.solvers.sampled_last_street import (
@@ -35,24 +35,16 @@ from equipoise.solvers.sampled_last_street import (
     walk_batches,
 )
 from equipoise.solvers.schedule import Gains
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
+from equipoise.walk.bucket_decisions import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.walk.engine import EMPTY, look, make_workspace
 from equipoise.walk.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
-from equipoise.walk.regret_matching import LEAST
 from equipoise.walk.terminals import evaluate_terminals
 from equipoise.walk.walk import sum_rows
 
 _ANY = np.float32(-np.inf)
-
-
-class Scratch(NamedTuple):
-    """Memory of one thread for one decision."""
-
-    chance: F32  # [action, present bucket] flat
-    total: F32  # [action, present bucket] flat
-    mean: F32  # [present bucket]
 
 
 class PublicChance:
@@ -65,7 +57,7 @@ class PublicChance:
 
     def __init__(
         self,
-        tree: PublicTree,
+        tree: BettingTree,
         buckets: BucketMap,
         *,
         boards: int = 1,
@@ -193,7 +185,7 @@ class PublicChance:
         self._gains.restore(state["gains"])
 
 
-def _check(tree: PublicTree, buckets: BucketMap, boards: int) -> None:
+def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
     if boards < 1:
         raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
     if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):
@@ -204,58 +196,6 @@ def _check(tree: PublicTree, buckets: BucketMap, boards: int) -> None:
 
 
 # --- one decision --------------------------------------------------------------------------------------------------
-
-
-@inlined
-def match_regrets(block: F32, stride: Int, present: U32, actions: Int, chance: F32) -> None:
-    """Regret matching for present buckets. IN: float[slot] from the first; OUT: float[action, present bucket]."""
-    zero, one = np.float32(0), np.float32(1)
-    for k in range(present.size):
-        at = np.int64(present[k]) * stride
-        total = zero
-        for action in range(actions):
-            total += max(block[at + action], zero)
-        played = total > LEAST
-        scale = one / total if played else one / np.float32(actions)
-        for action in range(actions):
-            chance[action, k] = scale * max(block[at + action], zero) if played else scale
-
-
-@inlined
-def sum_by_bucket(row: F32, number: U16, total: F32) -> None:
-    """IN: float[hole], uint16[hole]; OUT: float[present bucket]."""
-    for k in range(total.size):
-        total[k] = 0
-    # Four stretches in turn: neighbours in strength share buckets, and each sum would wait for the one before.
-    part = row.size // 4
-    for h in range(part):
-        total[number[h]] += row[h]
-        total[number[part + h]] += row[part + h]
-        total[number[2 * part + h]] += row[2 * part + h]
-        total[number[3 * part + h]] += row[3 * part + h]
-    for h in range(4 * part, row.size):
-        total[number[h]] += row[h]
-
-
-@inlined
-def pass_reach(reach: F32, number: U16, chance: F32, below: F32) -> None:
-    """IN: float[hole], uint16[hole], float[action, present bucket]; OUT: float[action, hole]."""
-    for action in range(chance.shape[0]):
-        out, mine = below[action], chance[action]
-        for h in range(reach.size):
-            out[h] = reach[h] * mine[number[h]]
-
-
-@inlined
-def mean_value(values: F32, number: U16, chance: F32, value: F32) -> None:
-    """What the walker's strategy is worth. IN: float[action, hole], as above; OUT: float[hole]."""
-    first, mine = values[0], chance[0]
-    for h in range(value.size):
-        value[h] = first[h] * mine[number[h]]
-    for action in range(1, chance.shape[0]):
-        row, mine = values[action], chance[action]
-        for h in range(value.size):
-            value[h] += row[h] * mine[number[h]]
 
 
 @inlined

@@ -1,14 +1,13 @@
-"""The one place where a recipe's method becomes a solver."""
+"""The one place where the name of a method becomes a solver."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.core.errors import InputError
-from equipoise.runs.recipe import Recipe
 from equipoise.solvers.solver import Solver
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 
 HOMES = {
     "external": ("external_sampling", "External"),
@@ -18,13 +17,9 @@ HOMES = {
 }
 
 
-def make_solver(recipe: Recipe, tree: PublicTree, buckets: BucketMap, threads: int) -> Solver:
-    """The solver of a recipe, its tables zero."""
-    trunk = " with a trunk" if recipe.solver.trunk else ""
-    module, name = HOMES[recipe.solver.method + trunk]
-    try:
-        made = getattr(import_module(f"equipoise.solvers.{module}"), name)
-    except ModuleNotFoundError:
-        raise InputError(f"method {recipe.solver.method} is not built in here", remedy="use another method") from None
-    solver: Solver = made(tree, buckets, threads=threads, **recipe.solver.settings())
+def make_solver(method: str, tree: BettingTree, buckets: BucketMap, *, threads: int, **settings: Any) -> Solver:
+    """The solver of a method, its tables zero; `settings` are keywords of its class."""
+    module, name = HOMES[f"{method} with a trunk" if settings.get("trunk") else method]
+    found = getattr(import_module(f"equipoise.solvers.{module}"), name)
+    solver: Solver = found(tree, buckets, threads=threads, **settings)
     return solver

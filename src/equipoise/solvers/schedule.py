@@ -7,20 +7,13 @@ iteration t by w(t) is multiplying what is there by w(t - 1) / w(t) before addin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, kernel
-
-
-class Weights(NamedTuple):
-    """Factors for positive regrets, for negative ones, and for the average."""
-
-    positive: float
-    negative: float
-    average: float
+from equipoise.walk.plan import Weights
 
 
 def cfr(t: int) -> Weights:

@@ -16,11 +16,11 @@ import numpy as np
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I64, kernel, view
 from equipoise.solvers.schedule import schedule
-from equipoise.solvers.storage import phase
 from equipoise.tree.boards import Boards
 from equipoise.walk.betting_program import Program
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import UPDATE, Plan, Step, Tables, Workspace
+from equipoise.walk.table_storage import phase
 from equipoise.walk.walk import walk
 
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop

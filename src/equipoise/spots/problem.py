@@ -19,15 +19,15 @@ from equipoise.core.machine import available_memory
 from equipoise.games.bet_menu import BetMenu, load_menu_table
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.solvers.storage import as_stored
 from equipoise.spots.spot import Lock, Spot, load_spot
-from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree, build_tree
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.game_report import DEFAULT_MENU
 from equipoise.tree.infosets import LEAST_REGRET_AND_AVERAGE, boards, table_rows
 from equipoise.tree.lines import action_names, find_action, find_line
 from equipoise.walk.betting_program import Stakes
 from equipoise.walk.engine import Engine
+from equipoise.walk.table_storage import as_stored
 
 MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
 EVERY_BOARD = -1
@@ -39,7 +39,7 @@ Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built
 class Problem:
     """A betting tree, the boards below it, and what chips are worth; made of a spot or of a game."""
 
-    tree: PublicTree
+    tree: BettingTree
     cards: PublicCards
     stakes: Stakes
     spot: Spot | None = None
@@ -167,7 +167,7 @@ def read_problem(name: str, menu: Menu | None = None) -> Problem:
     return Problem.of_spot(load_spot(name))
 
 
-def check_tables_fit(tree: PublicTree) -> None:
+def check_tables_fit(tree: BettingTree) -> None:
     """Refuse a whole game whose tables are larger than the memory: to deal its boards would already take long."""
     rules = tree.rules
     _, rows = table_rows(tree)
@@ -185,7 +185,7 @@ def check_tables_fit(tree: PublicTree) -> None:
         )
 
 
-def locked_frequencies(lock: Lock, tree: PublicTree, node: int, hands: Any) -> F64:
+def locked_frequencies(lock: Lock, tree: BettingTree, node: int, hands: Any) -> F64:
     """[action, hole] how often a lock takes each action of a node.
 
     What a hand's listed actions leave of 1 goes to the actions that are not listed, in equal parts. Where all are

@@ -1,7 +1,7 @@
 """A solved spot or game: what each hand does and is worth anywhere in it; saved to one file that opens at once.
 
-A file (`core/files/array_file.py`) holds what was solved, how far, and the average-strategy table; the tree and the boards that
-the table belongs to are built again when it is opened.
+A file (`core/files/array_file.py`) holds what was solved, how far, and the average-strategy table; the tree and the
+boards that the table belongs to are built again when it is opened.
 """
 
 from __future__ import annotations

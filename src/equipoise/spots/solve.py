@@ -15,11 +15,11 @@ from equipoise.core.machine import available_memory, thread_count
 from equipoise.core.signals import stopping
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solvers.storage import table_type
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Menu, Problem, read_problem
 from equipoise.spots.solution import Solution
 from equipoise.spots.spot import Spot
+from equipoise.walk.table_storage import table_type
 
 FIRST_LOOK = 10
 OnLook = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent

@@ -22,7 +22,7 @@ from equipoise.core.jit import F64
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.tree.betting_tree import MOST_NODES, PublicTree, Root, build_tree
+from equipoise.tree.betting_tree import MOST_NODES, BettingTree, Root, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.betting_program import Stakes
 
@@ -83,7 +83,7 @@ class Spot:
     def stakes(self) -> Stakes:
         return Stakes(self.pot % 2, self.rake, self.rake_cap)
 
-    def tree(self, most_nodes: int = MOST_NODES) -> PublicTree:
+    def tree(self, most_nodes: int = MOST_NODES) -> BettingTree:
         """The betting from here on."""
         return build_tree(self.rules, self.menu, Root(self.street, self.pot // 2, self.pot % 2), most_nodes)
 

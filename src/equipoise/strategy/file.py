@@ -7,11 +7,9 @@ opened. Byte files follow the rule of `tables.py`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +17,15 @@ import numpy as np
 import xxhash
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
-from equipoise.abstraction.maps.build import Tell, build_map, planned_buckets
-from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
 from equipoise.core.jit import F32, U8
 from equipoise.core.machine import available_memory
-from equipoise.games.bet_menu import BetMenu
-from equipoise.games.gamedef import read_gamedef, write_gamedef
 from equipoise.games.rules import GameRules
+from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import from_bytes, to_bytes
-from equipoise.tree.betting_tree import DECISION, PublicTree, build_tree
-from equipoise.tree.infosets import SlotLayout
+from equipoise.tree.betting_tree import DECISION, BettingTree
 
 FORMAT = "equipoise strategy 2"
 FLOAT32, BYTES = "float32", "u8"
@@ -42,74 +35,10 @@ REMEDY = "train again, or take another copy of the file"
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What a strategy is for: a game, its bets and its buckets. `betting` is the table of the menu, as written."""
-
-    rules: GameRules
-    betting: Mapping[str, Any] | None
-    cards: CardRecipe
-
-    @cached_property
-    def menu(self) -> BetMenu | None:
-        return BetMenu.from_table(self.betting, self.rules.rounds) if self.betting is not None else None
-
-    @cached_property
-    def tree(self) -> PublicTree:
-        return build_tree(self.rules, self.menu)
-
-    @cached_property
-    def layout(self) -> SlotLayout:
-        return SlotLayout(self.tree, planned_buckets(self.rules, self.cards))
-
-    def buckets(self, tell: Tell | None = None) -> BucketMap:
-        """The map: opened if it was built before, else built."""
-        found = build_map(self.rules, self.cards, tell)
-        if found.buckets != self.layout.buckets:
-            raise InputError(
-                f"the map has {found.buckets} buckets, the strategy {self.layout.buckets}", remedy="clear the cache"
-            )
-        return found
-
-    def marks(self) -> dict[str, str]:
-        """Digests of what the numbers of a table mean: the game, the tree, the buckets."""
-        tree = self.tree
-        nodes = blake2b(tree.parent.tobytes() + tree.action.tobytes() + tree.kind.tobytes(), digest_size=8)
-        buckets = map_fingerprint(self.rules, self.cards.text())
-        return {"game": self.rules.fingerprint, "tree": nodes.hexdigest(), "buckets": buckets}
-
-    def header(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            "name": self.rules.name,
-            "gamedef": write_gamedef(self.rules),
-            "betting": None if self.betting is None else dict(self.betting),
-            "cards": json.loads(self.cards.text()),
-            "marks": self.marks(),
-        }
-
-    @classmethod
-    def of_header(cls, header: Mapping[str, Any], where: str) -> Plan:
-        """What a file says it is for; refused if today's code makes another tree or other buckets of it."""
-        try:
-            rules = read_gamedef(header["gamedef"], name=header["name"], source=where)
-            cards = CardRecipe.model_validate_json(json.dumps(header["cards"]))
-            plan = cls(rules, header["betting"], cards)
-            marks = plan.marks()
-            for what, mark in header["marks"].items():
-                if marks.get(what) != mark:
-                    raise InputError(f"made for another {what}", where=where, remedy=REMEDY)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError("damaged: its header makes no sense", where=where, remedy=REMEDY) from None
-        return plan
-
-
-@dataclass(frozen=True, eq=False)
 class StrategyFile:
     """A strategy from a file. `stored` is float32[slot] or uint8[slot]."""
 
-    plan: Plan
+    game: AbstractGame
     stored: Any
     path: Path
     about: Mapping[str, Any]  # strategy (average or current), iterations, seconds, nodes, as the run says
@@ -130,25 +59,25 @@ class StrategyFile:
 
     @property
     def rules(self) -> GameRules:
-        return self.plan.rules
+        return self.game.rules
 
     @property
-    def tree(self) -> PublicTree:
-        return self.plan.tree
+    def tree(self) -> BettingTree:
+        return self.game.tree
 
     @cached_property
     def buckets(self) -> BucketMap:
         """The map of its cards, built if need be."""
-        return self.plan.buckets()
+        return self.game.buckets()
 
     @cached_property
     def profile(self) -> Profile:
         """All probabilities as float32; those of a byte file are made here."""
-        return Profile(self.plan.layout, self.stored if self.kind == FLOAT32 else from_bytes(self.stored))
+        return Profile(self.game.layout, self.stored if self.kind == FLOAT32 else from_bytes(self.stored))
 
     def at(self, node: int) -> F32:
         """[bucket, action] the probabilities of one decision node."""
-        tree, layout = self.tree, self.plan.layout
+        tree, layout = self.tree, self.game.layout
         if not 0 <= node < len(tree) or tree.kind[node] != DECISION:
             raise InputError(f"node {node} is no decision", remedy="name one where a player acts")
         part: F32 = layout.at(self.stored, node)
@@ -161,16 +90,16 @@ class StrategyFile:
             raise InputError(f"{games}, not {rules.fingerprint}", where=str(self.path), remedy="name its own game")
 
 
-def save_strategy(path: str | Path, plan: Plan, chances: F32, kind: str, about: Mapping[str, Any]) -> None:
+def save_strategy(path: str | Path, game: AbstractGame, chances: F32, kind: str, about: Mapping[str, Any]) -> None:
     """Write probabilities as float32 or as bytes."""
     if kind not in KINDS:
         raise InputError(f"kind {shown(kind)} of a strategy", remedy=f"use {' or '.join(KINDS)}")
-    save_stored(path, plan, chances if kind == FLOAT32 else to_bytes(plan.layout, chances), about)
+    save_stored(path, game, chances if kind == FLOAT32 else to_bytes(game.layout, chances), about)
 
 
-def save_stored(path: str | Path, plan: Plan, stored: F32 | U8, about: Mapping[str, Any]) -> None:
+def save_stored(path: str | Path, game: AbstractGame, stored: F32 | U8, about: Mapping[str, Any]) -> None:
     """Write probabilities that are float32 or bytes already."""
-    save_arrays(path, FORMAT, {**plan.header(), "about": dict(about)}, {"chances": stored})
+    save_arrays(path, FORMAT, {**game.header(), "about": dict(about)}, {"chances": stored})
 
 
 def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyFile:
@@ -181,11 +110,11 @@ def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyF
     """
     path = _find(Path(path_or_run))
     header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=copied and _fits_in_memory(path))
-    plan = Plan.of_header(header, str(path))
+    game = AbstractGame.of_header(header, str(path), REMEDY)
     stored = arrays.get("chances")
-    if stored is None or stored.dtype not in (np.float32, np.uint8) or stored.shape != (plan.layout.slots,):
+    if stored is None or stored.dtype not in (np.float32, np.uint8) or stored.shape != (game.layout.slots,):
         raise InputError("damaged: not the table of its tree and buckets", where=str(path), remedy=REMEDY)
-    return StrategyFile(plan, stored, path, header.get("about", {}))
+    return StrategyFile(game, stored, path, header.get("about", {}))
 
 
 def read_about(path: str | Path) -> dict[str, Any]:

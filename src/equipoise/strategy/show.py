@@ -109,7 +109,7 @@ def _by_hole(strategy: StrategyFile, node: int, board: tuple[int, ...]) -> tuple
     tree, rules = strategy.tree, strategy.rules
     street, player = int(tree.street[node]), int(tree.player[node])
     streets = range(street + 1)
-    lossless = all(strategy.plan.cards.streets[s].method == "lossless" for s in streets)
+    lossless = all(strategy.game.cards.streets[s].method == "lossless" for s in streets)
     buckets = BucketMap.lossless(rules) if lossless else strategy.buckets  # the first needs no building
     by_street = [buckets.buckets_of_board(s, board[: rules.board_size(s)]) for s in streets]
     holes = np.flatnonzero(by_street[street] >= 0).astype(np.int32)

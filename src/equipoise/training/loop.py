@@ -27,17 +27,17 @@ from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe
 from equipoise.runs.strategy_snapshots import Currents
 from equipoise.solvers.registry import make_solver
 from equipoise.solvers.solver import Solver, StrategyName, table_of
-from equipoise.strategy.file import KINDS, Plan, save_strategy
+from equipoise.strategy.file import KINDS, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import Blocks, probabilities
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 
 SLICE = 1.0  # seconds
 LOOK_SHARE = 0.05  # of the time that may go into looking at regrets
 
 OnLook = Callable[[Look], None]
 Measure = Callable[[Profile, BucketMap], Measured]
-Make = Callable[[Recipe, PublicTree, BucketMap, int], Solver]
+Make = Callable[[Recipe, BettingTree, BucketMap, int], Solver]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def train(
     on_stage: Tell | None = None,
     say: Say | None = None,
     measure: Measure | None = None,
-    make: Make = make_solver,
+    make: Make | None = None,
 ) -> Run:
     """Train by a recipe (a value, a built-in name or a TOML file) into a folder; go on there with `resume`.
 
@@ -96,8 +96,8 @@ def train(
         folder.check_run()
     else:
         folder.check_new()
-    plan = Plan(recipe.rules, recipe.table.get("betting"), recipe.cards)
-    cost = cost_of(recipe, plan.tree, thread_count(threads or recipe.solver.threads))
+    game = recipe.game
+    cost = cost_of(recipe, game.tree, thread_count(threads or recipe.solver.threads))
     cost.check(folder.path)
     with folder.locked():
         if resume:
@@ -112,10 +112,10 @@ def train(
         folder.keep_recipe(recipe)
         tell(_cost_text(recipe, cost, stop))
         checkpoint = folder.newest(recipe, tell) if resume else None
-        buckets = plan.buckets(on_stage)
+        buckets = game.buckets(on_stage)
         used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
-        solver = make(recipe, plan.tree, buckets, used)
-        training = _Training(recipe, stop, folder, plan, buckets, solver, used, tell, on_look, measure)
+        solver = (make or _make_solver)(recipe, game.tree, buckets, used)
+        training = _Training(recipe, stop, folder, buckets, solver, used, tell, on_look, measure)
         training.begin(checkpoint)
         with stopping() as asked:
             stopped = training.go(asked)
@@ -123,6 +123,10 @@ def train(
         if asked.is_set():
             stopped = "interrupted"  # also where Ctrl-C came when the run was at its end: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
+
+
+def _make_solver(recipe: Recipe, tree: BettingTree, buckets: BucketMap, threads: int) -> Solver:
+    return make_solver(recipe.solver.method, tree, buckets, threads=threads, **recipe.solver.settings())
 
 
 def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> StopRecipe:
@@ -162,7 +166,6 @@ class _Training:
         recipe: Recipe,
         stop: StopRecipe,
         folder: RunFolder,
-        plan: Plan,
         buckets: BucketMap,
         solver: Solver,
         threads: int,
@@ -170,10 +173,10 @@ class _Training:
         on_look: OnLook | None,
         measure: Measure | None,
     ) -> None:
-        self.recipe, self.stop, self.folder, self.plan, self.buckets = recipe, stop, folder, plan, buckets
+        self.recipe, self.stop, self.folder, self.buckets = recipe, stop, folder, buckets
         self.solver, self.threads, self.tell, self.on_look, self.measure = solver, threads, tell, on_look, measure
         self.blocks = Blocks.of(solver.layout)
-        self.currents = Currents(folder, plan, recipe.solver.draws)
+        self.currents = Currents(folder, recipe.game, recipe.solver.draws)
         self.seconds = 0.0
         self.last = Look(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
         self.look_cost = 0.0
@@ -290,6 +293,6 @@ class _Training:
             "nodes": self.solver.nodes,
         }  # fmt: skip
         for kind in KINDS:
-            save_strategy(self.folder.path / f"strategy.{kind}", self.plan, chances, kind, about)
+            save_strategy(self.folder.path / f"strategy.{kind}", self.recipe.game, chances, kind, about)
         self.currents.finish(self.solver.iteration, self.tell)
         self.tell(f"stopped at iteration {self.solver.iteration:,}: {stopped}")

@@ -65,7 +65,7 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
         return None
     if recipe.measure.method == "lbr":
         return _bound(recipe.measure.hands or HANDS, threads)
-    rules, menu, used = recipe.rules, recipe.menu, thread_count(threads)
+    rules, menu, used = recipe.game.rules, recipe.game.menu, thread_count(threads)
     tree = build_tree(rules, menu)
     try:
         large = Measurement(rules, NamedAgent("uniform"), tree, used).is_large

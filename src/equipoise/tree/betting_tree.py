@@ -51,7 +51,7 @@ class BettingPlan(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PublicTree:
+class BettingTree:
     """A betting tree. All arrays are by node."""
 
     rules: GameRules
@@ -120,7 +120,7 @@ class PublicTree:
         raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
 
 
-def first_decisions(tree: PublicTree) -> U8:
+def first_decisions(tree: BettingTree) -> U8:
     """[node] 1 where its player has not acted before in the hand, else 0."""
     first = np.zeros(len(tree), np.uint8)
     find_first_decisions(tree.parent, tree.kind, tree.player, np.zeros(len(tree), np.uint8), first)
@@ -150,7 +150,7 @@ class Root:
 
 def build_tree(
     rules: GameRules, menu: BetMenu | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
-) -> PublicTree:
+) -> BettingTree:
     """The betting tree of a game; a no-limit game needs a menu. One that is too large, for `most_nodes` or for the
     memory that is free, is refused before a node of it is made.
     """
@@ -209,7 +209,7 @@ def count_nodes(rules: GameRules, plan: BettingPlan, root: Root | None = None, e
     return int(min(nodes, 2**62))
 
 
-def prune(tree: PublicTree, gone: Any) -> PublicTree:
+def prune(tree: BettingTree, gone: Any) -> BettingTree:
     """A tree without some nodes (bool[node]) and all that is below them; every decision must keep an action."""
     above = np.maximum(tree.parent, 0)
     gone = gone & (tree.parent >= 0)
@@ -355,9 +355,9 @@ class _Growth:
         self.arrays["num_children"][self.level_parent] = 1
         self.deals = []
 
-    def tree(self, rules: GameRules, menu: BetMenu | None) -> PublicTree:
+    def tree(self, rules: GameRules, menu: BetMenu | None) -> BettingTree:
         first = self.street_first + [self.nodes] * (rules.rounds + 1 - len(self.street_first))
-        return PublicTree(rules, menu, street_first=np.array(first, np.int64), **self.arrays)
+        return BettingTree(rules, menu, street_first=np.array(first, np.int64), **self.arrays)
 
 
 @inlined

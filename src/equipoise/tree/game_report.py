@@ -10,7 +10,7 @@ from equipoise.core.errors import InputError
 from equipoise.games.bet_menu import BetMenu, load_menu
 from equipoise.games.gamedef import load_game, write_gamedef
 from equipoise.games.rules import GameRules
-from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, PublicTree, build_tree
+from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands, raw_hands
 from equipoise.tree.trunk import TrunkMemory, trunk_memory
 
@@ -99,7 +99,7 @@ def _buckets(buckets: Sequence[int], rules: GameRules) -> tuple[int, ...]:
     return tuple(buckets) * rules.rounds if len(buckets) == 1 else tuple(buckets)
 
 
-def _streets(tree: PublicTree, layout: SlotLayout) -> tuple[StreetReport, ...]:
+def _streets(tree: BettingTree, layout: SlotLayout) -> tuple[StreetReport, ...]:
     by_kind = {kind: tree.count(kind) for kind in (DECISION, FOLDED, SHOWDOWN, DEAL)}
     return tuple(
         StreetReport(

@@ -20,7 +20,7 @@ from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
 from equipoise.core.jit import I32, I64, U8, kernel
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 
 REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
 LEAST_REGRET_AND_AVERAGE = 4  # two of 16 bits
@@ -56,7 +56,7 @@ def boards(rules: GameRules) -> tuple[int, ...]:
 class SlotLayout:
     """Slots of bucketed tables: `buckets[street]` information sets at every decision node of a street."""
 
-    tree: PublicTree
+    tree: BettingTree
     buckets: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ def number_depth_first(parent: I32, first_child: I32, num_children: U8, size: I6
             after += size[child]
 
 
-def table_rows(tree: PublicTree) -> tuple[I32, I64]:
+def table_rows(tree: BettingTree) -> tuple[I32, I64]:
     """[node] a decision's first row in its player's table of its street, else -1; and [street, player] how many."""
     row = np.full(len(tree), -1, np.int32)
     rows = np.zeros((tree.rules.rounds, PLAYERS), np.int64)

@@ -9,20 +9,20 @@ import re
 
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD
-from equipoise.tree.betting_tree import DEAL, PublicTree
+from equipoise.tree.betting_tree import DEAL, BettingTree
 
 _ACTION = re.compile(r"(?P<verb>fold|check|call|bet|raise|all[ -]?in)(?: (?:to )?(?P<amount>\d{1,10}))?", re.ASCII)
 _ALL_IN = "all-in"
 
 
-def street_start(tree: PublicTree, node: int) -> int:
+def street_start(tree: BettingTree, node: int) -> int:
     """The chips each player had in when the node's street began; blinds count as bets, so 0 in the first round."""
     while node > 0 and tree.kind[tree.parent[node]] != DEAL:
         node = int(tree.parent[node])
     return 0 if node == 0 and tree.chips[0, 0] != tree.chips[0, 1] else int(tree.chips[node].min())
 
 
-def action_name(tree: PublicTree, child: int) -> str:
+def action_name(tree: BettingTree, child: int) -> str:
     """What leads to a node, in words."""
     action, above = int(tree.action[child]), int(tree.parent[child])
     facing = tree.chips[above, 0] != tree.chips[above, 1]
@@ -36,12 +36,12 @@ def action_name(tree: PublicTree, child: int) -> str:
     return f"{'raise' if facing else 'bet'} {amount}"
 
 
-def action_names(tree: PublicTree, node: int) -> list[str]:
+def action_names(tree: BettingTree, node: int) -> list[str]:
     """The actions of a decision node, in words."""
     return [action_name(tree, child) for child in tree.children(node)]
 
 
-def path_to(tree: PublicTree, node: int) -> list[int]:
+def path_to(tree: BettingTree, node: int) -> list[int]:
     """The nodes from the root's child to a node, DEAL nodes left out."""
     path = []
     while tree.parent[node] >= 0:
@@ -50,12 +50,12 @@ def path_to(tree: PublicTree, node: int) -> list[int]:
     return [step for step in reversed(path) if tree.kind[tree.parent[step]] != DEAL]
 
 
-def line_of(tree: PublicTree, node: int) -> str:
+def line_of(tree: BettingTree, node: int) -> str:
     """The line that leads to a node."""
     return ", ".join(action_name(tree, step) for step in path_to(tree, node))
 
 
-def find_action(tree: PublicTree, node: int, text: str) -> int | None:
+def find_action(tree: BettingTree, node: int, text: str) -> int | None:
     """The number of the action at a node that a text names; None if there is none.
 
     An all-in needs no amount, and may be called a bet or raise of its amount; `to` before an amount, the dash of
@@ -72,13 +72,13 @@ def find_action(tree: PublicTree, node: int, text: str) -> int | None:
     return None
 
 
-def _all_in_names(tree: PublicTree, node: int, name: str) -> tuple[str, str]:
+def _all_in_names(tree: BettingTree, node: int, name: str) -> tuple[str, str]:
     """What else the action `all-in N` is called at a node."""
     facing = tree.chips[node, 0] != tree.chips[node, 1]
     return _ALL_IN, name.replace(_ALL_IN, "raise" if facing else "bet")
 
 
-def find_line(tree: PublicTree, line: str) -> int:
+def find_line(tree: BettingTree, line: str) -> int:
     """The node that a line leads to; where it ends a street, the first node of the next."""
     node = 0
     for word in (part.strip() for part in line.split(",") if part.strip()):

@@ -20,7 +20,7 @@ import numpy as np
 from equipoise.cards.deck import Deck
 from equipoise.core.errors import InputError
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands
 
 MOST_BOARDS = 100_000  # in a subgame
@@ -46,7 +46,7 @@ def binary_size(size: int) -> str:
     return f"{size / 1024**power:.2f} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
-def trunk_memory(tree: PublicTree, rounds: int) -> TrunkMemory:
+def trunk_memory(tree: BettingTree, rounds: int) -> TrunkMemory:
     """What a trunk of so many rounds needs."""
     rules = tree.rules
     if not 1 <= rounds <= rules.rounds:
@@ -86,7 +86,7 @@ def check_trunk(rules: GameRules, trunk: int) -> None:
         raise InputError(f"{below:,} boards in a subgame", remedy="use a longer trunk")
 
 
-def _subgame(tree: PublicTree, street: int) -> int:
+def _subgame(tree: BettingTree, street: int) -> int:
     """One byte for each hole and decision below an entry of a street, on all boards that may still come."""
     rules = tree.rules
     if street == rules.rounds:

@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise.core.jit import F64, I8, I32, I64, U8
 from equipoise.games.rules import PLAYERS
-from equipoise.tree.betting_tree import DEAL, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.betting_tree import DEAL, FOLDED, SHOWDOWN, BettingTree
 from equipoise.tree.infosets import table_rows
 
 CACHE_BYTES = 1_400_000  # for the rows of a group of the last street
@@ -52,7 +52,7 @@ class Program(NamedTuple):
 class BettingProgram:
     """A program with what its memory depends on."""
 
-    tree: PublicTree
+    tree: BettingTree
     arrays: Program
     reach_rows: tuple[int, ...]  # [street] the most of any group and walker
     value_rows: tuple[int, ...]  # [street]
@@ -79,7 +79,7 @@ class Stakes:
 
 
 def compile_tree(
-    tree: PublicTree, stakes: Stakes | None = None, locked: tuple[tuple[int, int], ...] = (), cache_rows: int = 10**9
+    tree: BettingTree, stakes: Stakes | None = None, locked: tuple[tuple[int, int], ...] = (), cache_rows: int = 10**9
 ) -> BettingProgram:
     """The program of a betting tree. A group of the last street has at most `cache_rows` rows, or one entry."""
     stakes = stakes or Stakes()
@@ -135,7 +135,7 @@ def _locks(place: I32, locked: tuple[tuple[int, int], ...]) -> I32:
     return found
 
 
-def _order(tree: PublicTree, cache_rows: int) -> tuple[I64, I64, I64]:
+def _order(tree: BettingTree, cache_rows: int) -> tuple[I64, I64, I64]:
     """The nodes in walking order, where groups start, and where streets start among the groups."""
     order: list[Any] = []
     groups, street_groups = [0], [0]
@@ -155,7 +155,7 @@ def _order(tree: PublicTree, cache_rows: int) -> tuple[I64, I64, I64]:
     return np.concatenate(order), np.array(groups), np.array(street_groups)
 
 
-def _cut(tree: PublicTree, nodes: I64, cache_rows: int) -> list[Any]:
+def _cut(tree: BettingTree, nodes: I64, cache_rows: int) -> list[Any]:
     """Which nodes of the last street belong to each group: whole entries, as many as the cache holds."""
     first = nodes[0]
     entry = np.zeros(len(nodes), np.int64)  # of each node, which entry it is below
@@ -174,7 +174,7 @@ def _cut(tree: PublicTree, nodes: I64, cache_rows: int) -> list[Any]:
     return [group[entry] == g for g in range(int(group[-1]) + 1)]
 
 
-def _reach_rows(tree: PublicTree, order: I64, place: I32, groups: I64, entry: Any) -> I32:
+def _reach_rows(tree: BettingTree, order: I64, place: I32, groups: I64, entry: Any) -> I32:
     rows = np.zeros((PLAYERS, len(order)), np.int32)
     for walker in range(PLAYERS):
         for group in range(len(groups) - 1):
@@ -189,7 +189,7 @@ def _reach_rows(tree: PublicTree, order: I64, place: I32, groups: I64, entry: An
     return rows
 
 
-def _terminal_values(tree: PublicTree, order: I64, stakes: Stakes) -> tuple[F64, F64]:
+def _terminal_values(tree: BettingTree, order: I64, stakes: Stakes) -> tuple[F64, F64]:
     """By walker: what win minus lose, and what the reach met, are multiplied by."""
     chips = tree.chips[order].min(axis=1) + stakes.dead / 2
     raked = stakes.raked(2 * chips)

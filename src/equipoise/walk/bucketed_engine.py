@@ -20,15 +20,14 @@ from equipoise.core.arrays import aligned_zeros
 from equipoise.core.errors import InputError
 from equipoise.core.jit import I64
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.solvers.public_chance import Scratch
-from equipoise.solvers.schedule import Weights
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.board_buckets import buckets_of_places, present_buckets
 from equipoise.tree.boards import deal_boards
 from equipoise.tree.infosets import SlotLayout, board_blocks, boards
+from equipoise.walk.bucket_decisions import Scratch
 from equipoise.walk.bucketed_walk import Play, Turn, add_up, walk, walk_boards, walk_down, walk_up
 from equipoise.walk.engine import Engine, look
-from equipoise.walk.plan import EVALUATE, Plan, padded
+from equipoise.walk.plan import EVALUATE, Plan, Weights, padded
 
 MOST_PLACES = 60_000_000  # holes on all boards
 
@@ -37,7 +36,7 @@ class BucketedEngine:
     """Walks a game whose players play by buckets: `layouts` and `direct` are by player."""
 
     def __init__(
-        self, tree: PublicTree, maps: tuple[BucketMap, BucketMap], *, threads: int = 1, precision: type = np.float32
+        self, tree: BettingTree, maps: tuple[BucketMap, BucketMap], *, threads: int = 1, precision: type = np.float32
     ) -> None:
         _check(tree, maps)
         self.tree, self.precision = tree, precision
@@ -211,7 +210,7 @@ class BucketedEngine:
         ]
 
 
-def _check(tree: PublicTree, maps: Sequence[BucketMap]) -> None:
+def _check(tree: BettingTree, maps: Sequence[BucketMap]) -> None:
     if any(card_fingerprint(tree.rules) != card_fingerprint(buckets.rules) for buckets in maps):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")
     check_boards(tree.rules)

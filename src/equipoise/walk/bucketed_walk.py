@@ -14,9 +14,9 @@ import numpy as np
 
 from equipoise.core.arrays import Float, Int
 from equipoise.core.jit import F32, F64, I32, I64, U8, U16, U32, inlined, inner, kernel, view
-from equipoise.solvers.public_chance import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.board_buckets import PresentBuckets
+from equipoise.walk.bucket_decisions import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.walk.plan import Plan, Workspace, padded, row_of, rows_of
 from equipoise.walk.terminals import evaluate_terminals
 from equipoise.walk.walk import average_orbits, begin_at, bring_reach, clear_deals, hand_back, onward, sum_rows

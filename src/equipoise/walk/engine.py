@@ -15,7 +15,7 @@ from equipoise.core.arrays import aligned_zeros
 from equipoise.core.jit import F32, F64, I64
 from equipoise.core.simd import LANES
 from equipoise.games.rules import PLAYERS
-from equipoise.tree.betting_tree import DECISION, SHOWDOWN, PublicTree
+from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree
 from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
@@ -31,7 +31,7 @@ class Engine:
     tables may hold 16-bit numbers instead (`stored`, see storage.py).
     """
 
-    tree: PublicTree
+    tree: BettingTree
     cards: PublicCards
     stakes: Stakes = Stakes()  # noqa: RUF009
     locked: tuple[tuple[int, int], ...] = ()  # (node, board) whose strategy is fixed; board -1: all
@@ -234,7 +234,7 @@ class Engine:
         return self.cards.meetings(0)
 
 
-def find_runouts(tree: PublicTree, cards: PublicCards) -> Runouts:
+def find_runouts(tree: BettingTree, cards: PublicCards) -> Runouts:
     """The all-in matrices of the boards before the last street that need one."""
     boards = cards.arrays
     first = np.full((len(boards.street), PLAYERS), -1, np.int64)

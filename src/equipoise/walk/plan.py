@@ -15,6 +15,14 @@ from equipoise.walk.betting_program import Program
 UPDATE, BEST, EVALUATE = 0, 1, 2  # what the walker does at its decisions
 
 
+class Weights(NamedTuple):
+    """What an iteration multiplies a table by before it adds: positive regrets, negative ones, the average."""
+
+    positive: float
+    negative: float
+    average: float
+
+
 class Tables(NamedTuple):
     """The flat tables. A board's block of a player starts at `first`, and is [row, hole of the board's list]."""
 

@@ -19,7 +19,6 @@ import numpy as np
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, U16, inlined, inner, kernel, view
 from equipoise.core.simd import LANES
-from equipoise.solvers.storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
 from equipoise.tree.betting_tree import DECISION
 from equipoise.walk.plan import BEST, UPDATE, Plan, Workspace, padded, row_of, rows_of
 from equipoise.walk.regret_matching import (
@@ -33,6 +32,7 @@ from equipoise.walk.regret_matching import (
     update_two,
 )
 from equipoise.walk.short_ranges import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
+from equipoise.walk.table_storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
 from equipoise.walk.terminals import evaluate_blind, evaluate_terminals
 
 _ROOT = -1

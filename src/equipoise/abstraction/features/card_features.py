@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.features.card_features import strength
+from equipoise.abstraction.features import strength
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, Progress, fill, walk
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.errors import InputError

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strength, strengths
+from equipoise.abstraction.features import strength
+from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, HandTables, Progress, walk
 from equipoise.abstraction.maps.bucket_map import BEFORE, BucketMap, BucketTables, StreetBuckets, fill_board
 from equipoise.abstraction.maps.card_recipe import StreetRecipe

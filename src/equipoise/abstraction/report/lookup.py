@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import comb, prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import Tell
-from equipoise.abstraction.recipe_file import read_recipe
 from equipoise.abstraction.report.numbers import SAMPLES, number_or_none
 from equipoise.abstraction.report.summary import (
     BucketSummary,
@@ -70,40 +67,25 @@ class HandBucket:
         return asdict(self)
 
 
-def abstraction_bucket(
-    recipe: str | Path | Mapping[str, Any],
-    hole: str,
-    board: str = "",
-    *,
-    game: str | GameRules | None = None,
-    seed: int = 1,
-    progress: Tell | None = None,
-) -> HandBucket:
-    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe; built if it was not before.
-
-    >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
-    >>> found = abstraction_bucket({"game": "leduc", "cards": cards}, "4c")
-    >>> found.bucket, found.on_this_board
-    (1, ('4d', '3d', '3c'))
-    """
-    read = read_recipe(recipe, game)
-    cards, street = _read_hand(read.rules, hole, board)
-    found = read.build(progress)
-    bucket = found.bucket(cards[: read.rules.hole_cards], cards[read.rules.hole_cards :])
+def describe_hand(found: BucketMap, hole: str, board: str, *, seed: int = 1, tell: Tell | None = None) -> HandBucket:
+    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, and what is like it."""
+    rules = found.rules
+    cards, street = read_hand(rules, hole, board)
+    bucket = found.bucket(cards[: rules.hole_cards], cards[rules.hole_cards :])
     summary = None
     if not all_told_apart(found, street):
-        name = f"strength, {read.rules.street_name(street)}"
-        stage = None if progress is None else lambda done: progress(name, done)
+        name = f"strength, {rules.street_name(street)}"
+        stage = None if tell is None else lambda done: tell(name, done)
         summary = summarize(found, street, lambda: some_deals(found, SAMPLES, seed), (SAMPLES, seed), stage)
     ehs, ehs2 = _own_strength(found, street, cards, summary, bucket)
     return HandBucket(
-        hand=hand_text(read.rules, cards),
-        street=read.rules.street_name(street),
+        hand=hand_text(rules, cards),
+        street=rules.street_name(street),
         method=found.streets[street].method,
         bucket=bucket,
         buckets=found.buckets[street],
         public_cluster=_cluster(found, street, cards),
-        share=_share_of_deal(read.rules, street, cards) if summary is None else float(summary.share[bucket]),
+        share=_share_of_deal(rules, street, cards) if summary is None else float(summary.share[bucket]),
         counted="exact" if summary is None or summary.exact else "sample",
         mean_ehs=ehs if summary is None else number_or_none(summary.mean[bucket]),
         sd_ehs=0.0 if summary is None else number_or_none(summary.sd[bucket]),
@@ -116,7 +98,7 @@ def abstraction_bucket(
     )
 
 
-def _read_hand(rules: GameRules, hole: str, board: str) -> tuple[tuple[int, ...], int]:
+def read_hand(rules: GameRules, hole: str, board: str) -> tuple[tuple[int, ...], int]:
     """Hole and board cards, and the street; refused before anything is built."""
     held, dealt = rules.deck.read_cards(hole), rules.deck.read_cards(board)
     rules.deck.check_distinct((*held, *dealt), f"{hole} {board}".strip())

@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.abstraction.features.hand_space import Progress
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import Tell
-from equipoise.abstraction.recipe_file import Recipe
+from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.abstraction.report.public_clusters import PublicReport, public_report
 from equipoise.abstraction.report.summary import (
     BucketSummary,
@@ -109,22 +109,23 @@ def number_or_none(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def describe(recipe: Recipe, *, samples: int = SAMPLES, seed: int = 1, tell: Tell | None = None) -> AbstractionReport:
-    """Build a recipe's map, or open it, and look into its buckets."""
-    found = recipe.build(tell)
+def describe(
+    name: str, found: BucketMap, cards: CardRecipe, *, samples: int = SAMPLES, seed: int = 1, tell: Tell | None = None
+) -> AbstractionReport:
+    """Look into the buckets of a map that was made by `cards`."""
     if tell:
         tell("deals", 0.0)
     deals = some_deals(found, samples, seed)
     streets, summaries = [], []
-    for number in range(recipe.rules.rounds):
+    for number in range(found.rules.rounds):
         summary = None
         if not all_told_apart(found, number):
-            name = f"strength, {recipe.rules.street_name(number)}"
-            summary = summarize(found, number, lambda: deals, (samples, seed), _stage(tell, name))
+            stage = _stage(tell, f"strength, {found.rules.street_name(number)}")
+            summary = summarize(found, number, lambda: deals, (samples, seed), stage)
         streets.append(_street(found, number, summary))
         summaries.append(summary)
-    public = public_report(found, recipe.cards, seed, tell)
-    return AbstractionReport(recipe.name, found, tuple(streets), public, deals, seed, tuple(summaries))
+    public = public_report(found, cards, seed, tell)
+    return AbstractionReport(name, found, tuple(streets), public, deals, seed, tuple(summaries))
 
 
 def _stage(tell: Tell | None, name: str) -> Progress | None:

@@ -10,9 +10,9 @@ from equipoise.cli.render.match import print_tournament, win_rate_text
 if TYPE_CHECKING:
     from equipoise.abstraction.report.lookup import HandBucket
     from equipoise.abstraction.report.numbers import AbstractionReport
-    from equipoise.abstraction.report.report import AbstractionFiles
     from equipoise.experiments.lab.comparison import AbstractionComparison, OneOnOne
     from equipoise.experiments.lab.curves import Point
+    from equipoise.runs.abstraction import AbstractionFiles
 
 
 def print_abstraction(found: AbstractionFiles) -> None:

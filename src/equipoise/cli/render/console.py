@@ -279,7 +279,7 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
     """Says what a solve will take, then tells how far it is, a line at a time on standard error."""
     unit = "% of the pot" if problem.spot else "% of the big blind"
     if not quiet:
-        from equipoise.solvers.storage import table_type
+        from equipoise.walk.table_storage import table_type
 
         boards, nodes = len(problem.cards.cards), len(problem.tree)
         size = size_text(problem.memory_bytes(stored=table_type(storage)))

@@ -156,7 +156,7 @@ def keep_point(contender: Contender, run: Path, out: Path) -> None:
         found = run_strategy(run, strategy)
         path = out / "points" / contender.name / f"{found.about['iterations']:012d}" / f"{strategy}.float32"
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_stored(path, found.plan, found.stored, found.about)
+        save_stored(path, found.game, found.stored, found.about)
 
 
 def kept_points(contender: Contender, out: Path) -> list[Point]:

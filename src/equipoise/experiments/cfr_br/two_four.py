@@ -29,7 +29,7 @@ from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, table_bytes
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
-from equipoise.tree.betting_tree import PublicTree, build_tree
+from equipoise.tree.betting_tree import BettingTree, build_tree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
 
@@ -107,7 +107,7 @@ def doubled_bets(rules: GameRules) -> GameRules:
 
 
 def curves(
-    tree: PublicTree,
+    tree: BettingTree,
     buckets: BucketMap,
     seconds: float,
     tell: Tell,
@@ -126,7 +126,7 @@ def curves(
 
 
 def contests(
-    tree: PublicTree, buckets: BucketMap, threads: int, names: tuple[str, ...] = tuple(SHARES)
+    tree: BettingTree, buckets: BucketMap, threads: int, names: tuple[str, ...] = tuple(SHARES)
 ) -> Iterator[Contest]:
     """Ways to solve an abstraction, each made when the one before is done with: A-vs-U is large."""
     judge = BucketedEngine(tree, (buckets, buckets), threads=threads)
@@ -155,7 +155,7 @@ def contests(
 
 
 def _against_the_unabstracted(
-    tree: PublicTree, buckets: BucketMap, threads: int, lost: Callable[[Any, Any], Losses]
+    tree: BettingTree, buckets: BucketMap, threads: int, lost: Callable[[Any, Any], Losses]
 ) -> Contest:
     """A-vs-U: the first player is abstracted in one game, the second in the other."""
     lossless = BucketMap.lossless(tree.rules)

@@ -72,7 +72,7 @@ def compare_abstractions(
     check_count(hands, "hands", LEAST_HANDS)
     read = _read(recipes, game, overrides)
     until = _until(read, minutes, iterations)
-    measuring = Measuring.of(read[0].rules, read[0].menu, flops, lbr_hands, seed)
+    measuring = Measuring.of(read[0].game.rules, read[0].game.menu, flops, lbr_hands, seed)
     plans = [(_by_cfr_br(recipe, stage, trunk), _by_cfr(recipe) if cfr else None) for recipe in read]
     costs = {recipe.name: cost_of(recipe) for recipe, _ in plans}  # refused here if it cannot be done
     _check_different(read, progress or _quiet)
@@ -88,7 +88,7 @@ def compare_abstractions(
         rows.sort(key=lambda row: (row.cfr_br.last.mbb, row.name))
         files = tuple(str(folder / f"{STEM}.{kind}") for kind in ("json", "csv", "png"))
         kept = (folder, files) if out is not None else (None, ())
-        result = AbstractionComparison(read[0].rules.name, measuring, tuple(rows), found, *kept)
+        result = AbstractionComparison(read[0].game.rules.name, measuring, tuple(rows), found, *kept)
         if out is not None:
             _write(result, folder)
     return result
@@ -112,8 +112,8 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
     read = [load_recipe(name, overrides) for name in names]
     first = read[0]
     for number, recipe in enumerate(read):
-        if recipe.rules.fingerprint != first.rules.fingerprint:
-            games = f"{first.name} is of {first.rules.name}, {recipe.name} of {recipe.rules.name}"
+        if recipe.game.rules.fingerprint != first.game.rules.fingerprint:
+            games = f"{first.name} is of {first.game.rules.name}, {recipe.name} of {recipe.game.rules.name}"
             raise InputError(f"different games: {games}", remedy="compare recipes of one game, or give --game")
         if _bets(recipe) != _bets(first):
             raise InputError(
@@ -122,7 +122,7 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
         for other in read[:number]:
             if recipe.name == other.name:
                 raise InputError(f"two recipes called {shown(recipe.name)}", remedy="rename one")
-            if recipe.cards.text() == other.cards.text():
+            if recipe.game.cards.text() == other.game.cards.text():
                 raise InputError(
                     f"{other.name} and {recipe.name} have the same cards", remedy="compare different abstractions"
                 )
@@ -134,14 +134,14 @@ def _check_different(recipes: Sequence[Recipe], tell: Tell) -> None:
 
     On a last street, say, E[HS] and E[HS^2] order hands alike.
     """
-    rules, rng = recipes[0].rules, np.random.default_rng(1)
+    rules, rng = recipes[0].game.rules, np.random.default_rng(1)
     boards = [
         [rng.permutation(rules.deck.size)[: rules.board_size(street)].tolist() for _ in range(BOARDS)]
         for street in range(rules.rounds)
     ]
     seen: dict[str, list[Any]] = {}
     for recipe in recipes:
-        buckets = build_map(rules, recipe.cards, tell)
+        buckets = build_map(rules, recipe.game.cards, tell)
         mine = [np.concatenate([buckets.buckets_of_board(s, board) for board in of]) for s, of in enumerate(boards)]
         for name, theirs in seen.items():
             if all(_same_parts(one, two) for one, two in zip(mine, theirs, strict=True)):
@@ -158,7 +158,7 @@ def _same_parts(one: Any, two: Any) -> bool:
 
 
 def _bets(recipe: Recipe) -> Any:
-    menu = recipe.menu
+    menu = recipe.game.menu
     return (menu.sizes, menu.caps, menu.all_in_threshold) if menu else None
 
 
@@ -254,8 +254,9 @@ class _Lab:
         for name in sorted(curves):
             for solver in curves[name]:
                 strategy = load_strategy(self.run(name, solver))
-                plan = strategy.plan
-                players.append(TableAgent(_player(name, solver), plan.layout, strategy.stored, strategy.buckets))
+                players.append(
+                    TableAgent(_player(name, solver), strategy.game.layout, strategy.stored, strategy.buckets)
+                )
         return round_robin(
             players, hands=hands, seed=seed, threads=self.threads, out=self.folder / MATCHES,
             progress=lambda done: self.tell("matches", done),

@@ -128,11 +128,11 @@ class Measuring:
     def value(self, strategy: StrategyFile, threads: int, tell: Tell) -> tuple[float, float | None]:
         """Of a strategy, in mbb/g, and half the interval; all strategies meet the same flops or hands."""
         if self.method == "lbr":
-            player = TableAgent("it", strategy.plan.layout, strategy.stored, strategy.buckets)
+            player = TableAgent("it", strategy.game.layout, strategy.stored, strategy.buckets)
             bound = local_best_response(player, hands=self.size, seed=self.seed, threads=threads, progress=tell)
             return bound.lbr, bound.ci95
         found = exploitability(
-            strategy.rules, blueprint(strategy), menu=strategy.plan.menu, threads=threads, seed=self.seed,
+            strategy.rules, blueprint(strategy), menu=strategy.game.menu, threads=threads, seed=self.seed,
             sample_flops=self.size or None, progress=lambda done: tell("best response", done),
         )  # fmt: skip
         return found.exploitability, found.ci95_mbb

@@ -28,7 +28,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.solvers.schedule import schedule
 from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import DECISION, PublicTree
+from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
 
@@ -40,7 +40,7 @@ class CFRBR:
 
     def __init__(
         self,
-        tree: PublicTree,
+        tree: BettingTree,
         buckets: BucketMap,
         *,
         schedule: str = "cfr+",
@@ -109,7 +109,7 @@ class AbstractCFR:
 
     def __init__(
         self,
-        tree: PublicTree,
+        tree: BettingTree,
         maps: tuple[BucketMap, BucketMap],
         *,
         schedule: str = "cfr+",
@@ -147,7 +147,7 @@ class AbstractCFR:
         return profile_of(self.engine.layouts[player], self.average[player])
 
 
-def table_bytes(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type = np.float32) -> int:
+def table_bytes(tree: BettingTree, maps: tuple[BucketMap, BucketMap], precision: type = np.float32) -> int:
     """What the tables of `AbstractCFR` take: regrets and averages of each player's own slots."""
     slots = 0
     for player, buckets in enumerate(maps):
@@ -192,7 +192,7 @@ def _check(variant: str, stage: int | None, growth: float = 1.0) -> None:
         raise InputError("the predictive variant needs tables of its own", remedy="use another, e.g. cfr+")
 
 
-def _check_memory(tree: PublicTree, maps: tuple[BucketMap, BucketMap], precision: type) -> None:
+def _check_memory(tree: BettingTree, maps: tuple[BucketMap, BucketMap], precision: type) -> None:
     needed, free = table_bytes(tree, maps, precision), available_memory()
     if needed > free:
         raise InputError(

@@ -41,7 +41,7 @@ from equipoise.solvers.cfr_br.subgame_tables import Pace
 from equipoise.solvers.schedule import Gains
 from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
-from equipoise.tree.betting_tree import PublicTree
+from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.subgame_boards import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
@@ -55,7 +55,7 @@ class HybridCFRBR:
 
     def __init__(
         self,
-        tree: PublicTree,
+        tree: BettingTree,
         buckets: BucketMap,
         *,
         trunk: int,
@@ -198,7 +198,7 @@ class _Seat:
         return PLAYERS * len(solver.tree) * boards
 
 
-def _check(tree: PublicTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:
+def _check(tree: BettingTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:
     rules = tree.rules
     if card_fingerprint(rules) != card_fingerprint(buckets.rules):
         raise InputError("buckets of a game with other cards", remedy="build the abstraction for this game")

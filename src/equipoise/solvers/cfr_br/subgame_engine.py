@@ -30,13 +30,13 @@ from equipoise.solvers.cfr_br.subgame_walk import (
     walk_seat,
     walk_to_last,
 )
-from equipoise.solvers.public_chance import Scratch
 from equipoise.solvers.sampled_last_street import Batches, LaneSpace, compile_batches, make_lane_space
-from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, PublicTree
+from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, BettingTree
 from equipoise.tree.board_buckets import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
 from equipoise.tree.subgame_boards import Subgame
 from equipoise.walk.betting_program import BettingProgram, compile_tree
+from equipoise.walk.bucket_decisions import Scratch
 from equipoise.walk.bucketed_walk import Play, Turn
 from equipoise.walk.engine import EMPTY, find_runouts, look, make_workspace
 from equipoise.walk.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded
@@ -112,7 +112,7 @@ class Team:
 class SubgameEngine:
     """Walks subgames for one run; `layouts` are those of the abstracted player and of its opponent."""
 
-    def __init__(self, tree: PublicTree, layouts: tuple[SlotLayout, SlotLayout], trunk: int, holes: int) -> None:
+    def __init__(self, tree: BettingTree, layouts: tuple[SlotLayout, SlotLayout], trunk: int, holes: int) -> None:
         self.tree, self.layouts, self.trunk, self.holes = tree, layouts, trunk, holes
         self.last = tree.rules.rounds - 1
         self.program: BettingProgram = compile_tree(tree)

@@ -1,7 +1,8 @@
 """The walk of a sampled subgame for CFR-BR's hybrid agent: the trunk on sampled cards, then all boards that may follow.
 
-It is the walk of `bucketed_walk.py` on the boards of `tree/subgame_boards.py`, but for the last street, where sixteen betting
-entries are walked side by side (`subgame_lanes.py`). In the trunk both players play by tables; below it one responds.
+It is the walk of `walk/bucketed_walk.py` on the boards of `tree/subgame_boards.py`, but for the last street, where
+sixteen betting entries are walked side by side (`subgame_last_street.py`). In the trunk both players play by tables;
+below it one responds.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I64, kernel, view
 from equipoise.solvers.cfr_br.subgame_last_street import Above, Choices, LaneRows, pack_reach, unpack_values, walk_last
 from equipoise.solvers.cfr_br.subgame_tables import Pace, RowPlaces, RowTables, close_rows, open_rows
-from equipoise.solvers.public_chance import Scratch
 from equipoise.solvers.sampled_last_street import Batches, LaneSpace
+from equipoise.walk.bucket_decisions import Scratch
 from equipoise.walk.bucketed_walk import Play, Turn, go_down, leave_board
 from equipoise.walk.plan import Plan, Step, Workspace
 from equipoise.walk.terminals import evaluate_terminals

@@ -1,4 +1,4 @@
-"""The report of an abstraction: its numbers, what it costs with a betting tree, and files of one stem."""
+"""The card abstraction of a recipe: built, looked into, and reported with what a solve would cost, as files of one stem."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import Tell
-from equipoise.abstraction.recipe_file import Recipe, read_recipe
+from equipoise.abstraction.maps.card_recipe import load_recipe_table
+from equipoise.abstraction.report.lookup import HandBucket, describe_hand, read_hand
 from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
 from equipoise.games.rules import GameRules
+from equipoise.runs.recipe import check_keys
+from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game
 from equipoise.tree.game_report import GameReport, game_report
 
 STEM = "abstraction"
@@ -59,10 +63,10 @@ def abstraction_report(
     """
     check_count(samples, "samples", 1, MOST_SAMPLES)
     check_fits(samples * BYTES_A_DEAL, f"{samples:,} samples", "use fewer")
-    read = read_recipe(recipe, game)
+    read = _read(recipe, game)
     folder = None if out is None else _Folder(Path(out))
     try:
-        report = describe(read, samples=samples, seed=seed, tell=progress)
+        report = describe(read.name, read.buckets(progress), read.cards, samples=samples, seed=seed, tell=progress)
         cost = _cost(read, report)
         if folder is None:
             return AbstractionFiles(report, cost)
@@ -74,10 +78,56 @@ def abstraction_report(
             folder.tidy()
 
 
-def _cost(recipe: Recipe, report: AbstractionReport) -> GameReport | None:
-    if recipe.menu is None and not recipe.rules.limit:
+def _cost(game: AbstractGame, report: AbstractionReport) -> GameReport | None:
+    if game.menu is None and not game.rules.limit:
         return None
-    return game_report(recipe.rules, recipe.menu, report.map.buckets)
+    return game_report(game.rules, game.menu, report.map.buckets)
+
+
+def abstraction_bucket(
+    recipe: str | Path | Mapping[str, Any],
+    hole: str,
+    board: str = "",
+    *,
+    game: str | GameRules | None = None,
+    seed: int = 1,
+    progress: Tell | None = None,
+) -> HandBucket:
+    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe; built if it was not before.
+
+    >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
+    >>> found = abstraction_bucket({"game": "leduc", "cards": cards}, "4c")
+    >>> found.bucket, found.on_this_board
+    (1, ('4d', '3d', '3c'))
+    """
+    read = _read(recipe, game)
+    read_hand(read.rules, hole, board)  # refused before anything is built
+    return describe_hand(read.buckets(progress), hole, board, seed=seed, tell=progress)
+
+
+def build_abstraction(
+    recipe: str | Path | Mapping[str, Any], *, game: str | GameRules | None = None, progress: Tell | None = None
+) -> BucketMap:
+    """The buckets that a recipe (a TOML file, or a mapping) makes of a game's hands; kept on disk for the next time.
+
+    `progress` is told what is being done and how far it is, from 0 to 1.
+
+    >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
+    >>> leduc = build_abstraction({"game": "leduc", "cards": cards})
+    >>> leduc.buckets, leduc.perfect_recall
+    ((2, 15), True)
+    """
+    return _read(recipe, game).buckets(progress)
+
+
+def _read(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) -> AbstractGame:
+    """The abstract game of a recipe, which need not say how it is solved."""
+    if isinstance(recipe, Mapping):
+        check_keys(recipe, "")
+        return read_abstract_game(recipe, name="recipe", game=game)
+    table = load_recipe_table(recipe)
+    check_keys(table, str(recipe))
+    return read_abstract_game(table, name=Path(recipe).stem, path=Path(recipe), game=game)
 
 
 class _Folder:

@@ -1,0 +1,138 @@
+"""An abstract game: the rules of a game, the bets to consider, and the buckets of its hands.
+
+It is what a solver solves and what the numbers of a strategy mean. Its betting tree, its slot layout and its buckets
+follow from it; its fingerprints say whether two of them are the same. Recipes and strategy files hold one each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
+from equipoise.abstraction.maps.build import Tell, build_map, planned_buckets
+from equipoise.abstraction.maps.card_recipe import CardRecipe, read_cards
+from equipoise.core.errors import InputError, shown
+from equipoise.games.bet_menu import BetMenu, betting_table
+from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
+from equipoise.games.rules import GameRules
+from equipoise.tree.betting_tree import BettingTree, build_tree
+from equipoise.tree.infosets import SlotLayout
+
+KEYS = ("game", "betting", "cards")  # of a recipe
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractGame:
+    """Rules, bets and cards. `betting` is the table of the bet menu as written; None in limit games, and in no-limit
+    games whose bets are not known: those have no tree.
+    """
+
+    rules: GameRules
+    betting: Mapping[str, Any] | None
+    cards: CardRecipe
+    name: str = ""
+
+    @cached_property
+    def menu(self) -> BetMenu | None:
+        if self.betting is None:
+            return None
+        return BetMenu.from_table(self.betting, self.rules.rounds, name=self.name, where=self.name)
+
+    @cached_property
+    def tree(self) -> BettingTree:
+        return build_tree(self.rules, self.menu)
+
+    @cached_property
+    def layout(self) -> SlotLayout:
+        return SlotLayout(self.tree, planned_buckets(self.rules, self.cards))
+
+    def buckets(self, tell: Tell | None = None) -> BucketMap:
+        """The bucket map: opened if it was built before, else built."""
+        found = build_map(self.rules, self.cards, tell)
+        planned = planned_buckets(self.rules, self.cards)
+        if found.buckets != planned:
+            raise InputError(f"the map has {found.buckets} buckets, not {planned}", remedy="clear the cache")
+        return found
+
+    def fingerprints(self) -> dict[str, str]:
+        """Digests of what the numbers of a table mean: the game, the tree, the buckets."""
+        tree = self.tree
+        nodes = blake2b(tree.parent.tobytes() + tree.action.tobytes() + tree.kind.tobytes(), digest_size=8)
+        buckets = map_fingerprint(self.rules, self.cards.text())
+        return {"game": self.rules.fingerprint, "tree": nodes.hexdigest(), "buckets": buckets}
+
+    def header(self) -> dict[str, Any]:
+        """All of it, for the header of a file."""
+        return {
+            "name": self.rules.name,
+            "gamedef": write_gamedef(self.rules),
+            "betting": None if self.betting is None else dict(self.betting),
+            "cards": json.loads(self.cards.text()),
+            "fingerprints": self.fingerprints(),
+        }
+
+    @classmethod
+    def of_header(cls, header: Mapping[str, Any], where: str, remedy: str) -> AbstractGame:
+        """The abstract game of a file's header; refused if today's code makes another tree or other buckets of it."""
+        try:
+            rules = read_gamedef(header["gamedef"], name=header["name"], source=where)
+            cards = CardRecipe.model_validate_json(json.dumps(header["cards"]))
+            game = cls(rules, header["betting"], cards)
+            fingerprints = game.fingerprints()
+            for what, fingerprint in header["fingerprints"].items():
+                if fingerprints.get(what) != fingerprint:
+                    raise InputError(f"made for another {what}", where=where, remedy=remedy)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError("damaged: its header makes no sense", where=where, remedy=remedy) from None
+        return game
+
+
+def read_abstract_game(
+    table: Mapping[str, Any], *, name: str = "", path: Path | None = None, game: str | GameRules | None = None,
+    default_menu: str | None = None,
+) -> AbstractGame:  # fmt: skip
+    """The abstract game of a recipe's keys `game`, `betting` and `cards`; files that it names are relative to `path`.
+
+    `game` takes the place of the one it names; `default_menu` is for no-limit games without `betting`.
+    """
+    where = str(path or "")
+    rules = (
+        game if isinstance(game, GameRules) else _read_game(table.get("game") if game is None else game, path, where)
+    )
+    betting = None
+    if rules.limit:
+        if "betting" in table:
+            raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
+    elif "betting" in table or default_menu is not None:
+        betting = betting_table(table.get("betting", default_menu), where)
+        BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # refused here, where its file is known
+    cards = read_cards(with_base(table.get("cards", "lossless"), path), rules, where)
+    return AbstractGame(rules, betting, cards, name or rules.name)
+
+
+def _read_game(value: Any, path: Path | None, where: str) -> GameRules:
+    if not isinstance(value, str):
+        what = "no game" if value is None else f"game is {shown(value)}"
+        raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
+    beside = path.parent / value if path else Path(value)
+    if value in preset_names() or len(value) > 4096 or "\0" in value:
+        return load_game(value)
+    return load_game(beside if beside.is_file() else value)
+
+
+def with_base(cards: Any, path: Path | None) -> Any:
+    """A file of a base abstraction is named relative to the recipe; its path is made absolute here."""
+    if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
+        base = cards["public"].get("base")
+        if isinstance(base, str):
+            return {**cards, "public": {**cards["public"], "base": str((path.parent / base).resolve())}}
+    return cards
