@@ -53,7 +53,7 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\n[stop]\nexploitability = 1', "stop.exploitability without a measure"),
         ('game = "leduc"\n[checkpoint]\nkeep = 0', "checkpoint.keep"),
         ('game = "leduc"\n[measure]\nmethod = "guess"', "measure.method"),
-        ('game = "holdem.nolimit"\nbetting = "none"', "no menu 'none'"),
+        ('game = "holdem.nolimit"\nbetting = "none"', "none: no menu"),
         ('game = "holdem.nolimit"\nbetting = 3', "betting is not a table"),
         ('game = "holdem.nolimit"\n[betting]\nbet = ["huge"]', "size 'huge'"),
         (NO_LIMIT.format('turn = { method = "emd" }'), "turn: emd needs buckets"),

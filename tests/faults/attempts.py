@@ -28,6 +28,7 @@ from equipoise import InputError
 GIGABYTE = 1 << 30
 INTERRUPTED = "interrupted"
 REFUSED = "refused"
+TARGET_MISSED = 3  # the exit code of a solve that ended before its target
 DONE = "done"
 
 Try = TypeVar("Try")
@@ -55,7 +56,7 @@ class Ended:
                 return f"{word}: {self.last_line}"
         if self.code == 2 and not self.interrupted and len(self.complaints) != 1:
             return f"{len(self.complaints)} lines of complaint: {self.err[-300:]!r}"
-        if self.code and self.code != 2 and not self.interrupted:
+        if self.code not in (0, 2, TARGET_MISSED) and not self.interrupted:
             return f"exit code {self.code}: {self.last_line}"
         return ""
 

@@ -380,8 +380,10 @@ class Readers:
     def called(self, words: list[str]) -> Ended:
         out, err = io.StringIO(), io.StringIO()
         before, sys.argv, code = sys.argv, ["equipoise", *words], 0
+        desk = self.folder / "desk"  # mutated names of files are relative to it
+        desk.mkdir(exist_ok=True)
         try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with contextlib.chdir(desk), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 self.command()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1

@@ -133,7 +133,7 @@ def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> Stop
     stop = recipe.stop
     if minutes is not None or iterations is not None:
         if minutes is not None and not 0 < minutes <= MOST_MINUTES:
-            raise InputError(f"a run of {minutes:g} minutes", remedy=f"use up to {MOST_MINUTES:g}")
+            raise InputError(f"a run of {minutes:g} minutes", remedy=f"give a positive number up to {MOST_MINUTES:g}")
         if iterations is not None:
             check_count(iterations, "iterations")
         stop = StopRecipe(minutes=minutes, iterations=iterations, exploitability=recipe.stop.exploitability)
