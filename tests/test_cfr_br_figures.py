@@ -322,5 +322,5 @@ def test_intervals_of_differences_cover_the_exact_ones(done: tuple[Path, list[di
 
 
 def test_too_few_flops_are_refused(small: Scale, done: tuple[Path, list[dict[str, Any]]]) -> None:
-    with pytest.raises(InputError, match="a sample of 3"):
+    with pytest.raises(InputError, match="3 flops to sample"):
         figure_6(done[0], replace(small, flops=3), quiet)
