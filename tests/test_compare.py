@@ -321,7 +321,7 @@ STOPS = 'game = "leduc"\n[cards]\npreflop = { method = "percentile", buckets = %
         (["two", "four"], {"iterations": 0}, "no minutes or iterations"),
         (["two", "four"], {"minutes": -1.0}, "no minutes or iterations"),
         (["two", "four"], {"points": 0}, "0 points; use 1 to 64"),
-        (["two", "four"], {"flops": 2}, "at least 5"),
+        (["two", "four"], {"flops": 2}, "2 flops to sample; use 5 to"),
         (["two", "four"], {"lbr_hands": 500}, "exploitability can be had"),
         (["two", "four"], {"overrides": ["solver.colour=red"]}, "unknown key"),
         (["two", "four"], {"stage": 0}, "solver.stage"),
