@@ -15,10 +15,13 @@ import pytest
 
 import naive_kmeans
 from equipoise import GameRules, load_game
-from equipoise.abstraction import build, clusters, hands, hierarchy, nested
 from equipoise.abstraction.clustering.public_boards import cluster_public, public_distances
+from equipoise.abstraction.features import hand_space as hands
 from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
 from equipoise.abstraction.features.hand_space import HandSpace
+from equipoise.abstraction.maps import build, hierarchy
+from equipoise.abstraction.maps import kmeans_street as clusters
+from equipoise.abstraction.maps import nested_percentile as nested
 from equipoise.abstraction.maps.bucket_map import BEFORE, PUBLIC, BucketMap
 from equipoise.abstraction.maps.build import build_map, map_path
 from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe, read_cards

@@ -19,14 +19,15 @@ import pytest
 import equipoise
 import naive_features as naive
 from equipoise import BucketMap, Deck, GameRules, InputError, load_game
-from equipoise.abstraction import pictures, summary
 from equipoise.abstraction.clustering.public_boards import public_distances
+from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.maps.hierarchy import board_distances
-from equipoise.abstraction.recipe_file import read_recipe
+from equipoise.abstraction.report import pictures, summary
 from equipoise.abstraction.report.numbers import AbstractionReport, describe
 from equipoise.abstraction.report.numbers import report as reporting
 from equipoise.abstraction.report.public_clusters import in_the_plane
 from equipoise.games.gamedef import write_gamedef
+from equipoise.strategy.abstract_game import read_abstract_game
 from naive import canonical
 
 SMALL = replace(
@@ -64,9 +65,14 @@ def recipe(name: str) -> dict[str, Any]:
     return {"cards": CARDS[name]}
 
 
+def describe_now(name: str, **more: int) -> AbstractionReport:
+    game = read_abstract_game(recipe(name), game=SMALL)
+    return describe(name, game.buckets(), game.cards, **more)
+
+
 @functools.cache
 def described(name: str) -> AbstractionReport:
-    return describe(read_recipe(recipe(name), SMALL))
+    return describe_now(name)
 
 
 @functools.cache
@@ -144,7 +150,7 @@ def test_a_sample_estimates_without_bias(monkeypatch: pytest.MonkeyPatch) -> Non
     """With few deals a bucket, dividing by their number alone would be off by a third."""
     monkeypatch.setattr(summary, "ALL_DEALS", 0)
     exact = described("nested")
-    runs = [describe(read_recipe(recipe("nested"), SMALL), samples=80, seed=seed) for seed in range(150)]
+    runs = [describe_now("nested", samples=80, seed=seed) for seed in range(150)]
     street = [run.streets[2] for run in runs]
     assert {one.counted for one in street} == {"sample"}
     assert {run.streets[1].counted for run in runs} == {"exact"}
@@ -195,7 +201,7 @@ def test_sample_hands_are_of_their_bucket(name: str) -> None:
 
 def test_a_hand_is_shown_of_a_bucket_that_no_deal_met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary, "ALL_DEALS", 0)
-    report = describe(read_recipe(recipe("emd"), SMALL), samples=1)
+    report = describe_now("emd", samples=1)
     assert all(row["hands"] for row in report.rows if row["share"] > 0)
 
 
@@ -207,7 +213,7 @@ def test_public_clusters_are_described() -> None:
     assert public.balance == pytest.approx(about["balance"])
     assert public.balance_by_deals == pytest.approx(about["balance_by_deals"])
     assert sum(cluster.share for cluster in public.clusters) == pytest.approx(1)
-    distances = board_distances(SMALL, read_recipe(recipe("public"), SMALL).cards, 1, lambda _stage: None)
+    distances = board_distances(SMALL, read_abstract_game(recipe("public"), game=SMALL).cards, 1, lambda _stage: None)
     label = np.asarray(report.map.public.label)
     means = []
     for number, cluster in enumerate(public.clusters):
@@ -369,13 +375,13 @@ def test_hands_told_apart_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None
         bucket = described("lossless").map.bucket(deal[:2], deal[2:])
         assert _share_of_deal(SMALL, 2, deal) == pytest.approx(known.share[bucket])
     monkeypatch.setattr(summary, "MOST_LISTED", 20)
-    report = describe(read_recipe(recipe("lossless"), SMALL))
+    report = describe_now("lossless")
     assert [found is None for found in report.summaries] == [False, True, True]
     assert {row["street"] for row in report.rows} == {report.streets[0].street}
     assert report.streets[2].non_empty == report.map.buckets[2] and report.streets[2].largest_share is None
     found = equipoise.abstraction_bucket(recipe("lossless"), "5c4c", "2c3d5h", game=SMALL)
     assert found.mean_ehs == found.ehs and found.share is not None and found.nearest == ()
-    many = describe(read_recipe(recipe("nested"), SMALL))  # many buckets, but not one for each hand
+    many = describe_now("nested")  # many buckets, but not one for each hand
     assert many.summaries[2] is not None and many.streets[2].within > 0
 
 
@@ -481,6 +487,6 @@ def test_help_has_an_example(command: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parent.parent / "recipes").rglob("*.toml")))
 def test_shipped_recipes_can_be_read(path: Path) -> None:
-    read = read_recipe(path)
+    read = read_abstract_game(load_recipe_table(path), path=path)
     assert read.rules.limit or read.menu is not None
     assert path.read_text().startswith("# ")

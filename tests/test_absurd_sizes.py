@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise import InputError, _machine, load_game, load_player
+from equipoise import InputError, load_game, load_player
 from equipoise.abstraction.maps.card_recipe import load_cards
+from equipoise.core import machine as _machine
 from equipoise.core.errors import check_count, shown
 from equipoise.core.files.text import MOST_TEXT, load_toml, read_text, read_toml
 from equipoise.core.machine import MOST_THREADS, available_memory, thread_count

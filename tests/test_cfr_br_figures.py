@@ -20,7 +20,10 @@ import pytest
 from equipoise import InputError, exploitability, load_recipe, match
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.named import load_player
-from equipoise.experiments import cfr_br_figure_6, cfr_br_figure_8, cfr_br_figure_11, limit_curves
+from equipoise.experiments.cfr_br import figure_6 as cfr_br_figure_6
+from equipoise.experiments.cfr_br import figure_8 as cfr_br_figure_8
+from equipoise.experiments.cfr_br import figure_11 as cfr_br_figure_11
+from equipoise.experiments.cfr_br import limit_curves
 from equipoise.experiments.cfr_br.figure_6 import CFR_CURVE, contenders, curve_of, figure_6
 from equipoise.experiments.cfr_br.figure_8 import figure_8
 from equipoise.experiments.cfr_br.figure_11 import figure_11
@@ -242,7 +245,7 @@ def test_what_was_published() -> None:
     for buckets in cfr_br_figure_11.PUBLISHED:
         shipped = load_recipe(f"limit-{buckets}-bucket")
         contender = limit_curves.cfr_br(cfr_br_figure_11.SCALED, buckets, 2, {})
-        assert shipped.cards == contender.recipe.cards and shipped.solver.trunk == 2
+        assert shipped.game.cards == contender.recipe.game.cards and shipped.solver.trunk == 2
     small = load_recipe("limit-small").solver
     assert {"method": small.method, "schedule": small.schedule, "seed": small.seed} == limit_curves.CFR
 

@@ -17,7 +17,8 @@ import pytest
 
 import naive_features as naive
 from equipoise import GameRules, load_game
-from equipoise.abstraction import features, hands
+from equipoise.abstraction import features
+from equipoise.abstraction.features import hand_space as hands
 from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
 from equipoise.cards.deck import FULL_DECK, Deck, hole_index

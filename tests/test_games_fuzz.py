@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from equipoise.games import acpc, slumbot
 from equipoise.games.betting_state import Deal
 from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
+from equipoise.games.notation import acpc, slumbot
 from equipoise.games.rules import GameRules
 from play import random_deal, random_hand, random_state
 

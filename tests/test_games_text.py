@@ -12,9 +12,9 @@ import pytest
 from pokerkit.notation import parse_action
 
 from equipoise.core.errors import InputError
-from equipoise.games import acpc, slumbot
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.gamedef import load_game, preset_names
+from equipoise.games.notation import acpc, slumbot
 from equipoise.games.notation.phh import phh_text
 from equipoise.games.rules import GameRules
 from play import decisions, longest_hand, random_deal, random_hand, random_state

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pytest
 
 import equipoise
-from equipoise import _cache, _compiled
+from equipoise.core import kernel_cache
+from equipoise.core.files import cache
 from equipoise.core.jit import U8, U64, inner, kernel, popcount
 
 PACKAGE = Path(equipoise.__file__).parent
@@ -55,11 +56,6 @@ def test_popcount() -> None:
     assert [popcount(word) for word in words] == [popcount(word) for word in words.tolist()] == expected
 
 
-CORE = (
-    "__init__", "_array_file", "_arrays", "_cache", "_compiled", "_errors", "_files", "_jit", "_machine", "_sources",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class SmallPackage:
     """A package of a caller and a called kernel, with a cache of its own."""
@@ -70,8 +66,8 @@ class SmallPackage:
     def make(cls, folder: Path) -> SmallPackage:
         package = folder / "source" / "equipoise"
         package.mkdir(parents=True)
-        for name in CORE:
-            shutil.copy(PACKAGE / f"{name}.py", package)
+        shutil.copy(PACKAGE / "__init__.py", package)
+        shutil.copytree(PACKAGE / "core", package / "core", ignore=shutil.ignore_patterns("__pycache__"))
         small = cls(folder)
         small.write("other", "VALUE = 1\n")
         small.write(
@@ -114,10 +110,10 @@ def test_an_edit_elsewhere_reaches_compiled_callers(tmp_path: Path) -> None:
     small.write_called(3)
     assert small.run() == (31, False)
     assert len(first) == 1 and first < small.versions()
-    for constant in range(4, 4 + _compiled.KEPT_VERSIONS):
+    for constant in range(4, 4 + kernel_cache.KEPT_VERSIONS):
         small.write_called(constant)
         assert small.run() == (10 * constant + 1, False)
-    assert len(small.versions()) == _compiled.KEPT_VERSIONS
+    assert len(small.versions()) == kernel_cache.KEPT_VERSIONS
 
 
 def test_edits_that_change_no_code_compile_nothing(tmp_path: Path) -> None:
@@ -139,17 +135,17 @@ def test_only_our_own_old_versions_are_cleared(tmp_path: Path) -> None:
         path.mkdir()
         (path / "thesis.txt").write_text("years of work")
         os.utime(path, (0, 0))
-    (small.compiled / _compiled.TAG_FILE).write_text("no tag of ours")
-    for constant in range(3, 5 + _compiled.KEPT_VERSIONS):
+    (small.compiled / kernel_cache.TAG_FILE).write_text("no tag of ours")
+    for constant in range(3, 5 + kernel_cache.KEPT_VERSIONS):
         small.write_called(constant)
         small.run()
-    assert len(small.versions() - {"equipoise.caller"}) == 3 + _compiled.KEPT_VERSIONS
-    (small.compiled / _compiled.TAG_FILE).write_text(_compiled.TAG)
+    assert len(small.versions() - {"equipoise.caller"}) == 3 + kernel_cache.KEPT_VERSIONS
+    (small.compiled / kernel_cache.TAG_FILE).write_text(kernel_cache.TAG)
     small.write_called(1)
     os.utime(small.compiled / sorted(small.versions())[0], (2**33, 2**33))  # a clock that went wrong
     small.run()
     assert small.run() == (11, True)  # its own is there, whatever the others' times
-    assert len(small.versions() - {"equipoise.caller"}) == _compiled.KEPT_VERSIONS
+    assert len(small.versions() - {"equipoise.caller"}) == kernel_cache.KEPT_VERSIONS
     assert all((path / "thesis.txt").read_text() == "years of work" for path in theirs)
 
 
@@ -192,7 +188,10 @@ def test_a_cache_folder_of_others_is_refused(tmp_path: Path) -> None:
     """Compiled code is run: a folder in which somebody else can put it is not used."""
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
-    said = "import equipoise.core.files.cache as c\ntry: print(c.cache_folder('compiled'))\nexcept ValueError as e: print(e)"
+    said = (
+        "from equipoise.core.files.cache import cache_folder\n"
+        "try: print(cache_folder('compiled'))\nexcept ValueError as e: print(e)"
+    )
     assert python("-c", said, EQUIPOISE_CACHE=str(folder)) == f"{folder / 'compiled'}\n"
     assert (folder / "compiled").stat().st_mode & 0o777 == 0o700
     for bad in (folder, folder / "compiled"):
@@ -210,9 +209,9 @@ def test_a_relative_cache_path_is_ignored(variable: str, tmp_path: Path, monkeyp
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(variable, "relative/cache")
-    assert _cache.cache_root() == tmp_path / ".cache" / "equipoise"
+    assert cache.cache_root() == tmp_path / ".cache" / "equipoise"
     monkeypatch.setenv(variable, str(tmp_path / "absolute"))
-    assert tmp_path / "absolute" in (_cache.cache_root(), _cache.cache_root().parent)
+    assert tmp_path / "absolute" in (cache.cache_root(), cache.cache_root().parent)
 
 
 def test_table_cache_survives_any_damage(tmp_path: Path) -> None:
@@ -229,7 +228,7 @@ def test_table_cache_survives_any_damage(tmp_path: Path) -> None:
         return wanted
 
     def right() -> bool:
-        arrays = _cache.load_or_build(stored, "key", build)
+        arrays = cache.load_or_build(stored, "key", build)
         return [*arrays] == [*wanted] and all(
             arrays[name].dtype == array.dtype and np.array_equal(arrays[name], array) for name, array in wanted.items()
         )
@@ -243,7 +242,7 @@ def test_table_cache_survives_any_damage(tmp_path: Path) -> None:
         stored.write_bytes(data)
         assert right() and stored.read_bytes() == whole
     assert built == 1 + len(damaged)
-    assert _cache.load_or_build(stored, "another key", build) and built == 2 + len(damaged)
+    assert cache.load_or_build(stored, "another key", build) and built == 2 + len(damaged)
 
 
 @pytest.mark.parametrize("mode", ["NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"])

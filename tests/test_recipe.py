@@ -139,7 +139,7 @@ def test_a_game_file_is_found_beside_the_recipe(tmp_path: Path) -> None:
     (tmp_path / "my.game").write_text(write_gamedef(load_game("leduc")))
     (tmp_path / "my.toml").write_text(LEDUC.replace("leduc", "my.game"))
     recipe = load_recipe(tmp_path / "my.toml", ["stop.iterations=3"])
-    assert recipe.rules == load_game("leduc")
+    assert recipe.game.rules == load_game("leduc")
     assert recipe.stop.iterations == 3
     assert recipe.name == "my"
 
@@ -157,8 +157,8 @@ SMALL_CARDS = (
 @pytest.mark.parametrize("cards", SMALL_CARDS)
 def test_buckets_are_known_before_they_are_built(cards: str) -> None:
     recipe = read(LEDUC + cards)
-    built = build_map(recipe.rules, recipe.cards, keep=False)
-    assert planned_buckets(recipe.rules, recipe.cards) == built.buckets
+    built = build_map(recipe.game.rules, recipe.game.cards, keep=False)
+    assert planned_buckets(recipe.game.rules, recipe.game.cards) == built.buckets
 
 
 def test_the_cost_is_that_of_the_tables() -> None:
@@ -174,7 +174,7 @@ def test_the_cost_is_that_of_the_tables() -> None:
 def test_every_shipped_recipe_is_whole(name: str) -> None:
     recipe = load_recipe(name)
     cost = cost_of(recipe)
-    assert cost.infosets == SlotLayout(build_tree(recipe.rules, recipe.menu), cost.buckets).infosets
+    assert cost.infosets == SlotLayout(build_tree(recipe.game.rules, recipe.game.menu), cost.buckets).infosets
     assert recipe.stop.minutes or recipe.stop.iterations
     header = (Path(__file__).parent.parent / "recipes" / f"{name}.toml").read_text()
     for number in (f"{cost.nodes:,}", f"{cost.infosets:,}"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise import load_game
-from equipoise.experiments import pcs_variance, time_to_20_mbb
+from equipoise.experiments.slumbot_nl import pcs_variance, time_to_20_mbb
 
 
 def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 import equipoise
 from equipoise import InputError, Solution, load_game, read_spot
 from equipoise.solvers import vector_cfr
-from equipoise.walk.table_storage import AVERAGE, REGRET, UNITS, decode, encode, phase
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Problem
 from equipoise.spots.solve import solve
 from equipoise.spots.spot import load_spot
+from equipoise.walk.table_storage import AVERAGE, REGRET, UNITS, decode, encode, phase
 
 SPOTS = Path(__file__).parent.parent / "spots"
 LEDUC_VALUE = -0.0856064

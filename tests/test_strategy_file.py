@@ -23,7 +23,8 @@ from equipoise.core.files.array_file import load_arrays
 from equipoise.games.rules import GameRules
 from equipoise.runs.folder import FORMAT
 from equipoise.runs.recipe import read_recipe
-from equipoise.strategy.file import KINDS, Plan, load_strategy, save_strategy
+from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.file import KINDS, load_strategy, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import Blocks, from_bytes, normalise, quantise
 from equipoise.tree.betting_tree import DECISION, build_tree
@@ -78,7 +79,7 @@ def test_a_run_is_read_as_the_average_of_its_last_checkpoint(trained: Path) -> N
     assert strategy.about["iterations"] == 300
     _, arrays = load_arrays(trained / "checkpoints" / "000000000300.ckpt", FORMAT, remedy="")
     coarse = load_strategy(trained / "strategy.u8")
-    layout = strategy.plan.layout
+    layout = strategy.game.layout
     for node in np.flatnonzero(strategy.tree.kind == DECISION).tolist():
         average = layout.at(arrays["average"], node).astype(np.float64)
         exact = average / average.sum(axis=1, keepdims=True)
@@ -96,7 +97,7 @@ def test_a_file_is_all_it_takes(trained: Path, tmp_path: Path) -> None:
     alone.write_bytes((trained / "strategy.u8").read_bytes())
     strategy = load_strategy(alone)
     assert strategy.rules == load_game("leduc")
-    assert strategy.buckets.buckets == strategy.plan.layout.buckets
+    assert strategy.buckets.buckets == strategy.game.layout.buckets
     strategy.require(load_game("leduc"))
     with pytest.raises(InputError, match="made for leduc"):
         strategy.require(load_game("kuhn"))
@@ -125,13 +126,13 @@ def test_damage_and_strangers_are_refused(trained: Path, tmp_path: Path) -> None
 
 
 def test_a_file_of_another_tree_is_refused(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when a later version grows other trees: marks differ, though header and checksums are whole."""
+    """As when a later version grows other trees: fingerprints differ, though header and checksums are whole."""
     strategy = load_strategy(trained)
-    real = strategy.plan.marks()
+    real = strategy.game.fingerprints()
     for mark in real:
         with monkeypatch.context() as patch:
-            patch.setattr(Plan, "marks", lambda _, mark=mark: {**real, mark: "0"})
-            save_strategy(tmp_path / mark, strategy.plan, strategy.stored, "u8", {})
+            patch.setattr(AbstractGame, "fingerprints", lambda _, mark=mark: {**real, mark: "0"})
+            save_strategy(tmp_path / mark, strategy.game, strategy.stored, "u8", {})
         with pytest.raises(InputError, match=f"made for another {mark}"):
             load_strategy(tmp_path / mark)
 
@@ -160,13 +161,13 @@ def test_buckets_of_places_are_those_of_the_map(cards: Any) -> None:
 def test_a_uniform_file_is_as_exploitable_as_the_uniform_agent(tmp_path: Path) -> None:
     rules = load_game("leduc")
     recipe = read_recipe({"game": "leduc", "cards": COARSE})
-    plan = Plan(rules, None, recipe.cards)
-    chances = np.zeros(plan.layout.slots, np.float32)
-    for node in np.flatnonzero(plan.tree.kind == DECISION).tolist():
-        plan.layout.at(chances, node)[:] = 1 / int(plan.tree.num_children[node])
+    game = AbstractGame(rules, None, recipe.game.cards)
+    chances = np.zeros(game.layout.slots, np.float32)
+    for node in np.flatnonzero(game.tree.kind == DECISION).tolist():
+        game.layout.at(chances, node)[:] = 1 / int(game.tree.num_children[node])
     wanted = exploitability(rules, NamedAgent("uniform"), threads=1).exploitability
     for kind, near in zip(KINDS, (1e-3, 10.0), strict=True):
-        save_strategy(tmp_path / kind, plan, chances, kind, {})
+        save_strategy(tmp_path / kind, game, chances, kind, {})
         agent = blueprint(load_strategy(tmp_path / kind))
         assert exploitability(rules, agent, threads=1).exploitability == pytest.approx(wanted, abs=near)
 
@@ -195,7 +196,7 @@ def test_a_header_is_readable(trained: Path) -> None:
         header = json.loads(file.readline())
     assert header["format"] == "equipoise strategy 2"
     assert header["name"] == "leduc"
-    assert set(header["marks"]) == {"game", "tree", "buckets"}
+    assert set(header["fingerprints"]) == {"game", "tree", "buckets"}
 
 
 SERVED = """

@@ -17,7 +17,9 @@ from equipoise import Deck, InputError, build_tree, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import StreetRecipe, read_cards
-from equipoise.experiments import cfr_br_figure_4, cfr_br_figure_5, two_four
+from equipoise.experiments.cfr_br import figure_4 as cfr_br_figure_4
+from equipoise.experiments.cfr_br import figure_5 as cfr_br_figure_5
+from equipoise.experiments.cfr_br import two_four
 from equipoise.experiments.cfr_br.two_four import (
     AVERAGE,
     BOTH,

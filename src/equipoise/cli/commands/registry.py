@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.cli import cards, match, records, solving, table
 from equipoise.cli.app import app
+from equipoise.cli.commands import cards, match, records, solving, table
 
 __all__ = ["app", "cards", "match", "records", "solving", "table"]
