@@ -24,9 +24,9 @@ from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.maps.hierarchy import board_distances
 from equipoise.abstraction.report import pictures, summary
 from equipoise.abstraction.report.numbers import AbstractionReport, describe
-from equipoise.abstraction.report.numbers import report as reporting
 from equipoise.abstraction.report.public_clusters import in_the_plane
 from equipoise.games.gamedef import write_gamedef
+from equipoise.runs import abstraction as reporting
 from equipoise.strategy.abstract_game import read_abstract_game
 from naive import canonical
 
