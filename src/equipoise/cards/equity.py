@@ -10,7 +10,7 @@ counted as often as they occur; per-hole results are then averaged over such ren
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import comb
@@ -25,6 +25,7 @@ from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, rena
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8, U16, U32, U64, inlined, kernel
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 
 BOARD_CARDS = 5
 WIN, TIE, MET = 0, 1, 2  # rows of the tallies
@@ -85,7 +86,7 @@ def equity(
     board: Iterable[int] | str = (),
     *,
     threads: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> Equity:
     """The equity of one range against another, texts or values; `progress` is told the fraction done.
 
@@ -137,7 +138,7 @@ def _tally(
     times: U16,
     tables: RankTables,
     threads: int,
-    progress: Callable[[float], None] | None,
+    progress: Fraction | None,
 ) -> F64:
     """Tallies float64[2, 3, n] over all boards. Pieces are summed in order: any number of threads gives the same."""
     count = len(holes.hole)

@@ -8,11 +8,11 @@ Counts are whole numbers, so results are exact up to the last rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import comb
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,13 +31,13 @@ from equipoise.core.errors import InputError
 from equipoise.core.files.cache import mapped_arrays
 from equipoise.core.jit import F32, F64, I32, U8, U16, inlined, inner, kernel
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 
 MOST_RUNOUTS = 30_000  # of an empty board: beyond, a table of all pairs is built once
 BATCH = 512  # boards whose ranks are held at a time; their number must fit sixteen bits
 PIECES = 48
 FORMAT = 1  # of the kept table
 
-Progress: TypeAlias = Callable[[float], None]
 
 _0 = np.uint64(0)
 FLUSH = np.uint64(0x8888 << 32)  # set in a key that has a flush: see evaluate.py
@@ -242,7 +242,7 @@ def needs_table(game: Game) -> bool:
     return comb(deck.size - game.hole_cards, board) > MOST_RUNOUTS
 
 
-def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = None) -> F32:
+def equity_table(game: Game, *, threads: int = 0, progress: Fraction | None = None) -> F32:
     """[hole, opponent's hole] the chances of all pairs before anything is dealt, from the cache if it has them."""
     ranker, count = game.ranker, game.hole_cards
     check_hole_cards(count, "equity")
@@ -258,7 +258,7 @@ def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = No
     return _tables[ranker, count]
 
 
-def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Progress | None) -> F32:
+def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Fraction | None) -> F32:
     deck, board_cards = ranker.deck, ranker.cards - hole_cards
     holes = deck.holes(hole_cards)
     renamings = renamings_that_keep(deck, hole_cards, [np.ones(holes)])

@@ -18,10 +18,10 @@ import numpy as np
 
 from equipoise.abstraction.clustering.kmeans import PATIENCE, Clustering, sort_by_label
 from equipoise.abstraction.clustering.nearest import Spread, spread_over
-from equipoise.abstraction.clustering.seeding import Progress
 from equipoise.core.arrays import F32, F64, I32, I64, U16
 from equipoise.core.errors import InputError
 from equipoise.core.jit import inlined, kernel
+from equipoise.core.progress import Fraction
 
 CHUNK = 1 << 14  # points; fixed, so that what a thread gets does not depend on how many there are
 ANCHORS = 16
@@ -56,7 +56,7 @@ def potential_kmeans(
     seed: int,
     iterations: int = 100,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Fraction | None = None,
 ) -> Clustering:
     """Clusters of hands given as one next bucket for each next deal, uint16[hand, deal], in any order.
 
@@ -221,7 +221,7 @@ def _hands(next_buckets: U16, anchors: F64) -> Hands:
     return Hands(start, bucket, count.astype(np.uint16), shadow, share)
 
 
-def _seeded(work: _Work, weights: F64, clusters: int, rng: np.random.Generator, progress: Progress) -> F32:
+def _seeded(work: _Work, weights: F64, clusters: int, rng: np.random.Generator, progress: Fraction | None) -> F32:
     """Means at drawn hands, every hand with its nearest."""
     centroids = np.zeros((clusters, len(work.ground)), np.float32)
     cost = weights
