@@ -17,7 +17,7 @@ import pytest
 
 import naive_features as naive
 from equipoise import GameRules, load_game
-from equipoise.abstraction import features
+from equipoise.abstraction.features import card_features as features
 from equipoise.abstraction.features import hand_space as hands
 from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
