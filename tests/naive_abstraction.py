@@ -13,7 +13,7 @@ import numpy as np
 from equipoise import GameRules, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
-from equipoise.abstraction.maps.card_recipe import CardRecipe, read_cards
+from equipoise.abstraction.maps.card_recipe import CardRecipe, read_card_recipe
 from equipoise.cards.deck import Deck
 from equipoise.core.arrays import I64, U8
 from naive import all_deals
@@ -131,7 +131,7 @@ RECIPES: dict[tuple[str, str], Any] = {
 
 def recipe_of(game: str, kind: str, **more: Any) -> CardRecipe:
     table = RECIPES[game, kind]
-    return read_cards({**table, **more} if more else table, GAMES[game])
+    return read_card_recipe({**table, **more} if more else table, GAMES[game])
 
 
 @cache

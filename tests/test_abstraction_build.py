@@ -24,7 +24,7 @@ from equipoise.abstraction.maps import kmeans_street as clusters
 from equipoise.abstraction.maps import nested_percentile as nested
 from equipoise.abstraction.maps.bucket_map import BEFORE, PUBLIC, BucketMap
 from equipoise.abstraction.maps.build import build_map, map_path
-from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe, read_cards
+from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe, read_card_recipe
 from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, opponent_clusters, street_points
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import hole_card_table
@@ -292,7 +292,7 @@ def test_more_buckets_than_can_be_told_apart(buckets: tuple[int | None, ...], ba
     if base:
         table["public"] = {"clusters": 9, "base": base}
     with pytest.raises(InputError, match=f"^{said}"):
-        build_map(THREE, read_cards(table, THREE), keep=False)
+        build_map(THREE, read_card_recipe(table, THREE), keep=False)
 
 
 # Public clusters
@@ -389,7 +389,7 @@ def test_private_buckets_of_a_cluster_are_its_own_k_means() -> None:
 
 def based_on(path: Path) -> CardRecipe:
     table = {**RECIPES["three", "hierarchical"], "public": {"clusters": 4, "base": str(path)}}
-    return read_cards(table, THREE)
+    return read_card_recipe(table, THREE)
 
 
 def test_a_base_may_be_the_file_of_a_map(tmp_path: Path) -> None:
@@ -559,7 +559,7 @@ def test_sampled_weights_are_those_of_all_deals() -> None:
 
 def test_percentiles_of_a_whole_deck() -> None:
     rules: GameRules = load_game("holdem.two-four")
-    recipe = read_cards(
+    recipe = read_card_recipe(
         {"preflop": {"method": "percentile", "buckets": 5}, "flop": {"method": "percentile", "buckets": 5}}, rules
     )
     found = build_map(rules, recipe, keep=False)

@@ -14,7 +14,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, load_game, load_player
-from equipoise.abstraction.maps.card_recipe import load_cards
+from equipoise.abstraction.maps.card_recipe import load_card_recipe
 from equipoise.core import machine as _machine
 from equipoise.core.errors import check_count, shown
 from equipoise.core.files.text import MOST_TEXT, load_toml, read_text, read_toml
@@ -47,7 +47,7 @@ TEXTS = {
 READERS: dict[str, Callable[[Path], object]] = {
     "spot": load_spot,
     "menu": lambda path: load_menu_table(str(path)),
-    "cards": lambda path: load_cards(path, load_game("leduc")),
+    "cards": lambda path: load_card_recipe(path, load_game("leduc")),
     "abstraction": lambda path: equipoise.build_abstraction(path),
     "recipe": load_recipe,
     "hand history": lambda path: read_phh(load_game("holdem.nolimit"), path.read_text()),

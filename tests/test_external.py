@@ -11,7 +11,7 @@ import pytest
 from equipoise import GameRules, InputError, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
-from equipoise.abstraction.maps.card_recipe import read_cards
+from equipoise.abstraction.maps.card_recipe import read_card_recipe
 from equipoise.agents.card_blind import ByBucket, ProfileAgent
 from equipoise.cards.deck import Deck
 from equipoise.core.jit import F32, F64, I64, kernel
@@ -88,7 +88,7 @@ def maps(rules: GameRules) -> dict[str, BucketMap]:
         return {"lossless": BucketMap.lossless(rules)}
     return {
         "lossless": BucketMap.lossless(rules),
-        "imperfect": build_map(rules, read_cards(imperfect, rules), keep=False),
+        "imperfect": build_map(rules, read_card_recipe(imperfect, rules), keep=False),
     }
 
 

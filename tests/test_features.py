@@ -17,7 +17,7 @@ import pytest
 
 import naive_features as naive
 from equipoise import GameRules, load_game
-from equipoise.abstraction import features
+from equipoise.abstraction.features import card_features as features
 from equipoise.abstraction.features import hand_space as hands
 from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
@@ -114,7 +114,7 @@ def test_weights_are_the_numbers_of_deals(name: str, street: int) -> None:
 def test_the_walk_meets_every_hand_once(name: str, street: int) -> None:
     space = HandSpace(SMALL[name], street)
     fractions: list[float] = []
-    met = [block.hand for block, _ in hands.walk(space, len, threads=2, progress=fractions.append)]
+    met = [block.hand for block, _ in hands.walk_hands(space, len, threads=2, progress=fractions.append)]
     np.testing.assert_array_equal(np.sort(np.concatenate(met)), np.arange(space.size))
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1
@@ -210,7 +210,7 @@ def test_cluster_strengths_equal_their_twin(name: str, street: int) -> None:
     rules = SMALL[name]
     clusters = 5 if rules.hole_cards == 2 else 3
     opponent = suit_blind_clusters(rules, clusters - 1)  # nobody is in the last
-    found = features.ochs(rules, street, opponent, clusters)
+    found = StreetFeatures(rules, street).ochs(opponent, clusters).table()
     assert (found[:, -1] == 0.5).all()
     holes = list(itertools.combinations(range(rules.deck.size), rules.hole_cards))
     members: list[set[naive.Cards]] = [
@@ -224,7 +224,7 @@ def test_cluster_strengths_equal_their_twin(name: str, street: int) -> None:
 def test_one_cluster_of_all_holes_is_plain_strength() -> None:
     rules = SMALL["flushes"]
     for street in range(3):
-        found = features.ochs(rules, street, np.zeros(rules.deck.holes(2), np.uint8), 1)
+        found = StreetFeatures(rules, street).ochs(np.zeros(rules.deck.holes(2), np.uint8), 1).table()
         np.testing.assert_allclose(found[:, 0], features.expected(rules, street)[0], atol=1e-6)
 
 
@@ -233,7 +233,7 @@ def test_sixteen_clusters_on_a_river_of_the_full_deck() -> None:
     street = StreetFeatures(HOLDEM, 3)
     board = FULL_DECK.read_cards("2c7dJhJs3c")
     block = block_of(street.space, board)
-    rows = street.against_clusters(opponent, 16)(block)
+    rows = street.ochs(opponent, 16).work(block)
     ranks = HOLDEM.ranker.ranks_on_board(block.boards[0]).astype(int)
     for place in range(0, len(block.hand), 97):
         mine = block.hole[place]
@@ -255,7 +255,7 @@ def test_next_buckets_equal_their_twin(name: str, street: int, dtype: type) -> N
     after = HandSpace(rules, street + 1)
     table = np.random.default_rng(2).integers(200, size=after.size).astype(dtype)
     table.flags.writeable = dtype == np.uint8  # a table may come from a file
-    found = features.next_buckets(rules, street, table, threads=2)
+    found = StreetFeatures(rules, street).next_buckets(table).table(threads=2)
     assert found.dtype == np.uint16
     count = after.board_cards - rules.board_size(street)
     for index, hole, board in some(name, street, 100):
@@ -274,7 +274,7 @@ def test_threads_do_not_matter() -> None:
         one, two = (features.histograms(rules, street, threads=threads) for threads in (1, 2))
         for member in ("histogram", "total", "total_of_squares"):
             np.testing.assert_array_equal(getattr(one, member), getattr(two, member))
-        both = [features.ochs(rules, street, opponent, threads=threads) for threads in (1, 2)]
+        both = [StreetFeatures(rules, street).ochs(opponent).table(threads=threads) for threads in (1, 2)]
         np.testing.assert_array_equal(*both)
 
 
@@ -282,13 +282,15 @@ def test_threads_do_not_matter() -> None:
 def test_streams_give_the_rows_of_the_arrays(street: int) -> None:
     rules = SMALL["flushes"]
     opponent = suit_blind_clusters(rules, 8)
+    here = StreetFeatures(rules, street)
+    ochs = here.ochs(opponent)
     pairs: list[tuple[Any, Any]] = [
-        (features.stream_histograms(rules, street, 11, threads=2), features.histograms(rules, street, 11).histogram),
-        (features.stream_ochs(rules, street, opponent, threads=2), features.ochs(rules, street, opponent)),
+        (here.histogram(11).stream(threads=2), features.histograms(rules, street, 11).histogram),
+        (ochs.stream(threads=2), ochs.table()),
     ]
     if street < 2:
         table = np.arange(HandSpace(rules, street + 1).size).astype(np.uint16)
-        pairs.append((features.stream_next_buckets(rules, street, table), features.next_buckets(rules, street, table)))
+        pairs.append((here.next_buckets(table).stream(), here.next_buckets(table).table()))
     for stream, array in pairs:
         indices, rows = zip(*stream, strict=True)
         met = np.concatenate(indices)
@@ -297,7 +299,7 @@ def test_streams_give_the_rows_of_the_arrays(street: int) -> None:
 
 
 def test_a_stream_may_be_left_early() -> None:
-    stream = features.stream_histograms(SMALL["flushes"], 1)
+    stream = StreetFeatures(SMALL["flushes"], 1).histogram().stream()
     next(stream)
     stream.close()  # type: ignore[attr-defined]
     assert list(stream) == []  # and no thread is left that waits
@@ -371,16 +373,16 @@ def test_without_a_disk_everything_still_works(monkeypatch: pytest.MonkeyPatch, 
         lambda: features.histograms(HOLDEM, 1, -1),
         lambda: features.histograms(HOLDEM, 3),
         lambda: features.histograms(dataclasses.replace(TWO_FOUR, hole_cards=3), 1),
-        lambda: features.ochs(HOLDEM, 3, np.zeros(1326, np.uint8), 17),
-        lambda: features.ochs(HOLDEM, 3, np.zeros(1326, np.uint8), 16),
-        lambda: features.ochs(HOLDEM, 1, np.full(1326, 8, np.uint8)),
-        lambda: features.ochs(HOLDEM, 1, np.zeros(169, np.uint8)),
-        lambda: features.ochs(HOLDEM, 1, (np.arange(1326) % 2).astype(np.uint8)),
-        lambda: features.next_buckets(HOLDEM, 0, np.zeros(1286792, np.uint16)),
-        lambda: features.next_buckets(HOLDEM, 3, np.zeros(1, np.uint16)),
-        lambda: features.next_buckets(SMALL["leduc"], 0, np.zeros(5, np.uint16)),
-        lambda: features.next_buckets(SMALL["leduc"], 0, np.zeros(HandSpace(SMALL["leduc"], 1).size)),
-        lambda: features.next_buckets(SMALL["leduc"], 0, np.full(15, 1 << 16, np.uint32)),
+        lambda: StreetFeatures(HOLDEM, 3).ochs(np.zeros(1326, np.uint8), 17).table(),
+        lambda: StreetFeatures(HOLDEM, 3).ochs(np.zeros(1326, np.uint8), 16).table(),
+        lambda: StreetFeatures(HOLDEM, 1).ochs(np.full(1326, 8, np.uint8)).table(),
+        lambda: StreetFeatures(HOLDEM, 1).ochs(np.zeros(169, np.uint8)).table(),
+        lambda: StreetFeatures(HOLDEM, 1).ochs((np.arange(1326) % 2).astype(np.uint8)).table(),
+        lambda: StreetFeatures(HOLDEM, 0).next_buckets(np.zeros(1286792, np.uint16)).table(),
+        lambda: StreetFeatures(HOLDEM, 3).next_buckets(np.zeros(1, np.uint16)).table(),
+        lambda: StreetFeatures(SMALL["leduc"], 0).next_buckets(np.zeros(5, np.uint16)).table(),
+        lambda: StreetFeatures(SMALL["leduc"], 0).next_buckets(np.zeros(HandSpace(SMALL["leduc"], 1).size)).table(),
+        lambda: StreetFeatures(SMALL["leduc"], 0).next_buckets(np.full(15, 1 << 16, np.uint32)).table(),
     ],
 )  # fmt: skip
 def test_bad_input(call: Callable[[], object]) -> None:

@@ -220,7 +220,7 @@ def play_in_step(engine_type: type[Engine], rules: GameRules, rng: Random) -> Co
         engine.apply(action)
     payoffs = state.payoffs(deal)
     assert (engine.player(), engine.payoffs()) == (-1, payoffs), (state, deal)
-    assert engine.betting() in (None, acpc.betting_text(state))
+    assert engine.betting() in (None, acpc.acpc_betting(state))
     seen = Counter(itertools.chain.from_iterable(kinds(*decision) for decision in decisions(state)))
     winner = "player 0" if payoffs[0] > 0 else "player 1" if payoffs[0] < 0 else "nobody"
     seen[f"{winner} wins a showdown" if state.is_showdown else f"player {state.folded} folds"] += 1

@@ -35,9 +35,9 @@ READERS: dict[str, tuple[Read, Write]] = {
     "gamedef": (lambda _, text: read_gamedef(text), lambda rules, _: write_gamedef(rules)),
     "match state": (acpc.read_match_state, match_state),
     "log state": (acpc.read_log_state, log_state),
-    "betting": (acpc.read_betting, lambda rules, rng: acpc.betting_text(random_state(rules, rng))),
+    "betting": (acpc.read_acpc_betting, lambda rules, rng: acpc.acpc_betting(random_state(rules, rng))),
     "cards": (acpc.read_cards, lambda rules, rng: acpc.cards_text(rules, random_deal(rules, rng), rules.rounds - 1)),
-    "slumbot": (slumbot.read_betting, lambda rules, rng: slumbot.betting_text(random_state(rules, rng))),
+    "slumbot": (slumbot.read_slumbot_betting, lambda rules, rng: slumbot.slumbot_betting(random_state(rules, rng))),
 }
 
 fuzzed = settings(deadline=None, max_examples=300)

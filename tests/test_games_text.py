@@ -120,7 +120,7 @@ def test_a_board_dealt_with_the_holes_stands_behind_them_as_the_dealer_writes_it
 )
 def test_betting_that_the_dealer_would_not_send_is_refused(betting: str) -> None:
     with pytest.raises(InputError, match="betting"):
-        acpc.read_betting(NO_LIMIT, betting)
+        acpc.read_acpc_betting(NO_LIMIT, betting)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_slumbots_text_reads_back_with_and_without_trailing_slashes(rules: GameR
     rng = Random(2)
     for _ in range(200):
         state = random_state(rules, rng)
-        text = slumbot.betting_text(state)
-        assert slumbot.read_betting(rules, text) == state
-        assert slumbot.read_betting(rules, text.rstrip("/")) == state
+        text = slumbot.slumbot_betting(state)
+        assert slumbot.read_slumbot_betting(rules, text) == state
+        assert slumbot.read_slumbot_betting(rules, text.rstrip("/")) == state
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_slumbots_text_reads_back_with_and_without_trailing_slashes(rules: GameR
 def test_slumbots_bets_count_the_street_and_the_dealers_the_hand(text: str, dealers: str | None) -> None:
     if dealers is None:
         with pytest.raises(InputError, match="action"):
-            slumbot.read_betting(NO_LIMIT, text)
+            slumbot.read_slumbot_betting(NO_LIMIT, text)
     else:
-        assert acpc.betting_text(slumbot.read_betting(NO_LIMIT, text)) == dealers
+        assert acpc.acpc_betting(slumbot.read_slumbot_betting(NO_LIMIT, text)) == dealers
 
 
 def replay(history: pokerkit.HandHistory) -> pokerkit.State:
@@ -198,14 +198,14 @@ def test_pokerkit_replays_our_hand_histories_to_the_same_payoffs(rules: GameRule
         history = pokerkit.HandHistory.loads(phh_text(hand, deal, hand=number, names=AWKWARD))
         end = replay(history)
         assert not end.status
-        assert tuple(end.payoffs) == hand.payoffs(deal), acpc.betting_text(hand)
+        assert tuple(end.payoffs) == hand.payoffs(deal), acpc.acpc_betting(hand)
         assert [action for _, action in history.state_actions if action] == history.actions
         assert (history.hand, history.players) == (number, list(AWKWARD))
 
 
 def test_the_sample_history_is_the_hand_we_write() -> None:
     sample = pokerkit.HandHistory.loads((DATA / "sample.phh").read_text())
-    state = slumbot.read_betting(NO_LIMIT, "b300c/kb400c/kk/b1000c")
+    state = slumbot.read_slumbot_betting(NO_LIMIT, "b300c/kb400c/kk/b1000c")
     deal = dealt(NO_LIMIT, "AcAs", "7h6h", "2h5sKd9hTs")
     ours = pokerkit.HandHistory.loads(phh_text(state, deal, hand=1))
     assert sample.actions[-1] == "p2 sm"  # the loser may hide its cards; we always show them

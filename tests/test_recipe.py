@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from equipoise import InputError, load_game
-from equipoise.abstraction.maps.build import build_map, planned_buckets
+from equipoise.abstraction.maps.build import build_map
 from equipoise.games.gamedef import write_gamedef
 from equipoise.runs.cost import cost_of
 from equipoise.runs.recipe import Recipe, load_recipe, read_recipe, recipe_names
@@ -158,7 +158,7 @@ SMALL_CARDS = (
 def test_buckets_are_known_before_they_are_built(cards: str) -> None:
     recipe = read(LEDUC + cards)
     built = build_map(recipe.game.rules, recipe.game.cards, keep=False)
-    assert planned_buckets(recipe.game.rules, recipe.game.cards) == built.buckets
+    assert recipe.game.cards.buckets(recipe.game.rules) == built.buckets
 
 
 def test_the_cost_is_that_of_the_tables() -> None:

@@ -39,7 +39,7 @@ def a_range(rules: GameRules, board: tuple[int, ...], seed: int) -> np.ndarray[t
 )
 def test_edges_are_sums_over_single_holes(rules: GameRules, board: tuple[int, ...]) -> None:
     weights = a_range(rules, board, 1)
-    edges, mass = Runouts.of(rules, board).edges(weights), meeting_weights(rules.deck, rules.hole_cards, weights)
+    edges, mass = Runouts.of(rules, board).edges(weights), meeting_weights(rules, weights)
     for hole in range(0, len(weights), max(1, len(weights) // 20)):
         cards = {*hole_cards(hole, rules.hole_cards)}
         if not cards & {*board}:

@@ -22,7 +22,7 @@ from equipoise.core.errors import InputError
 from equipoise.games.betting_state import Deal
 from equipoise.games.gamedef import load_game
 from equipoise.games.notation.acpc import read_log_state
-from equipoise.games.notation.slumbot import read_betting
+from equipoise.games.notation.slumbot import read_slumbot_betting
 from equipoise.play.limits import Limits, Place
 from equipoise.play.slumbot.client import play_slumbot
 from equipoise.play.slumbot.server import MOST_BODY, SlumbotServer, SlumbotTable
@@ -111,7 +111,7 @@ def test_the_sample_client_plays_unchanged(name: str) -> None:
         client = Sample(server.url)
 
         def choose(answer: Answer) -> str:
-            state = read_betting(RULES, answer["action"])
+            state = read_slumbot_betting(RULES, answer["action"])
             assert state.player == answer["client_pos"], "the client is asked when it is to act, in its own position"
             assert len(answer["board"]) == RULES.board_size(state.round)
             assert answer["action"].startswith(answer["old_action"])
@@ -121,7 +121,7 @@ def test_the_sample_client_plays_unchanged(name: str) -> None:
 
         for number in range(60):
             answer = client.play_hand(choose)
-            state = read_betting(RULES, answer["action"])
+            state = read_slumbot_betting(RULES, answer["action"])
             assert state.payoffs(deal_of(answer))[answer["client_pos"]] == answer["winnings"]
             total += answer["winnings"]
             assert (answer["session_num_hands"], answer["session_total"]) == (number + 1, total)
@@ -152,7 +152,7 @@ def test_all_in_shows_the_whole_board() -> None:
     assert (answer["old_action"], answer["action"]) == ("c", "cb20000c///")
     assert (len(answer["board"]), len(answer["bot_hole_cards"])) == (5, 2)
     assert answer["winnings"] in (-20000, 0, 20000)
-    assert answer["winnings"] == read_betting(RULES, answer["action"]).payoffs(deal_of(answer))[0]
+    assert answer["winnings"] == read_slumbot_betting(RULES, answer["action"]).payoffs(deal_of(answer))[0]
 
 
 def test_bets_count_the_street() -> None:
@@ -162,7 +162,7 @@ def test_bets_count_the_street() -> None:
         assert client.ask("new_hand")["client_pos"] == 1
         assert client.ask("act", incr="b200")["action"] == "b200c/k"
         assert client.ask("act", incr="b400")["action"] == "b200c/kb400c/k"
-        assert read_betting(RULES, client.last["action"]).spent == (600, 600)
+        assert read_slumbot_betting(RULES, client.last["action"]).spent == (600, 600)
 
 
 def test_a_hand_that_is_left_is_folded() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from equipoise import InputError, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
-from equipoise.abstraction.maps.card_recipe import read_cards
+from equipoise.abstraction.maps.card_recipe import read_card_recipe
 from equipoise.agents.blueprint import blueprint, buckets_of_places, profile_agent
 from equipoise.agents.card_blind import NamedAgent
 from equipoise.core.files.array_file import load_arrays
@@ -139,7 +139,7 @@ def test_a_file_of_another_tree_is_refused(trained: Path, tmp_path: Path, monkey
 
 def small(cards: str | dict[str, Any], game: str = "leduc") -> tuple[GameRules, BucketMap]:
     rules = load_game(game)
-    return rules, build_map(rules, read_cards(cards, rules), keep=False)
+    return rules, build_map(rules, read_card_recipe(cards, rules), keep=False)
 
 
 PERCENTILE = {"method": "percentile", "feature": "ehs"}

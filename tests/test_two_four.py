@@ -16,7 +16,7 @@ import pytest
 from equipoise import Deck, InputError, build_tree, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
-from equipoise.abstraction.maps.card_recipe import StreetRecipe, read_cards
+from equipoise.abstraction.maps.card_recipe import StreetRecipe, read_card_recipe
 from equipoise.experiments.cfr_br import figure_4 as cfr_br_figure_4
 from equipoise.experiments.cfr_br import figure_5 as cfr_br_figure_5
 from equipoise.experiments.cfr_br import two_four
@@ -120,7 +120,7 @@ def test_looks_become_rarer_and_the_last_is_at_the_end(monkeypatch: pytest.Monke
 
 def test_buckets_by_the_own_game_are_those_of_a_recipe() -> None:
     text = {street: {"method": "percentile", "buckets": 2, "feature": "ehs2"} for street in ("preflop", "flop")}
-    twin = build_map(SMALL, read_cards(text, SMALL), keep=False)
+    twin = build_map(SMALL, read_card_recipe(text, SMALL), keep=False)
     ours = buckets_by(SMALL, SMALL, (CUT, CUT))
     for mine, theirs in zip(ours.streets, twin.streets, strict=True):
         assert mine.deals == theirs.deals

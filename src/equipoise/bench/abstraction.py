@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.abstraction.clustering.kmeans import choose_centres, kmeans, lloyd
 from equipoise.abstraction.clustering.public_boards import public_distances
-from equipoise.abstraction.features.card_features import StreetFeatures, histograms, stream_histograms
+from equipoise.abstraction.features.card_features import StreetFeatures, histograms
 from equipoise.abstraction.features.hand_space import HandSpace, fill
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.bench.measure import Benchmark, Work, compare
@@ -44,7 +44,7 @@ def _features() -> list[Benchmark]:
     results.append(_rate("river strengths", river.space.size, seconds, peer, _hands_a_second(0)))
     for street, name in ((2, "turn histograms"), (1, "flop histograms")):
         size = HandSpace(rules, street).size
-        seconds = _seconds(lambda street=street: _drain(stream_histograms(rules, street)))
+        seconds = _seconds(lambda street=street: _drain(StreetFeatures(rules, street).histogram().stream()))
         results.append(_rate(name, size, seconds, peer, _hands_a_second(3 - street)))
     return results
 

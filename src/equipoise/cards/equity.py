@@ -10,7 +10,7 @@ counted as often as they occur; per-hole results are then averaged over such ren
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import comb
@@ -25,6 +25,7 @@ from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, rena
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8, U16, U32, U64, inlined, kernel
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 
 BOARD_CARDS = 5
 WIN, TIE, MET = 0, 1, 2  # rows of the tallies
@@ -79,13 +80,23 @@ class _Holes(NamedTuple):
     weight: F64  # [2, n]
 
 
+class _Scratch(NamedTuple):
+    """Scratch of `tally_boards`."""
+
+    ranks: U16  # [n]
+    order: U16  # [n]
+    spare: U16  # [n]
+    counts: U32  # [256]
+    by_card: F64  # [2, card]
+
+
 def equity(
     first: Range | str,
     second: Range | str,
     board: Iterable[int] | str = (),
     *,
     threads: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> Equity:
     """The equity of one range against another, texts or values; `progress` is told the fraction done.
 
@@ -137,7 +148,7 @@ def _tally(
     times: U16,
     tables: RankTables,
     threads: int,
-    progress: Callable[[float], None] | None,
+    progress: Fraction | None,
 ) -> F64:
     """Tallies float64[2, 3, n] over all boards. Pieces are summed in order: any number of threads gives the same."""
     count = len(holes.hole)
@@ -147,11 +158,9 @@ def _tally(
     def work(piece: int) -> F64:
         tally = np.zeros((2, 3, count))
         here = slice(cuts[piece], cuts[piece + 1])
-        ranks, order, scratch = np.empty((3, count), np.uint16)
-        by_card = np.empty((2, FULL_DECK.size))
-        tally_boards(
-            boards[here], times[here], holes, tables, ranks, order, scratch, np.empty(256, np.uint32), by_card, tally
-        )
+        ranks, order, spare = np.empty((3, count), np.uint16)
+        scratch = _Scratch(ranks, order, spare, np.empty(256, np.uint32), np.empty((2, FULL_DECK.size)))
+        tally_boards(boards[here], times[here], holes, tables, scratch, tally)
         return tally
 
     total = np.zeros((2, 3, count))
@@ -169,17 +178,14 @@ def tally_boards(
     times: U16,
     holes: _Holes,
     tables: RankTables,
-    ranks: U16,
-    order: U16,
-    scratch: U16,
-    counts: U32,
-    by_card: F64,
+    scratch: _Scratch,
     tally: F64,
 ) -> None:
     """Add what both sides' holes win, tie and meet on each board.
 
-    IN: uint8[board, 5], uint16[board]; scratch: uint16[n] x 3, uint32[256], float64[2, deck]; OUT: float64[2, 3, n].
+    IN: uint8[board, 5], uint16[board]; OUT: float64[2, 3, n].
     """
+    ranks, order = scratch.ranks, scratch.order
     for board in range(boards.shape[0]):
         key = tables.start
         mask = _0
@@ -191,11 +197,10 @@ def tally_boards(
                 ranks[i] = np.uint16(BLOCKED)
             else:
                 ranks[i] = rank_of_key(key + holes.key[i], mask | holes.mask[i], tables.row_start, tables.ranks)
-        count = showdown_order(ranks, order, scratch, counts)
+        count = showdown_order(ranks, order, scratch.spare, scratch.counts)
         for side in range(2):
-            _tally_side(
-                order[:count], ranks, holes, holes.weight[1 - side], by_card, np.float64(times[board]), tally[side]
-            )
+            weight = holes.weight[1 - side]
+            _tally_side(order[:count], ranks, holes, weight, scratch.by_card, np.float64(times[board]), tally[side])
 
 
 @inlined

@@ -20,6 +20,7 @@ import numpy as np
 from equipoise.cards import rank_tables
 from equipoise.cards.deck import FULL_DECK, Deck
 from equipoise.cards.rank_tables import MOST_CARDS, RANK_KEYS, THREE_CARD
+from equipoise.core.arrays import Int
 from equipoise.core.errors import InputError
 from equipoise.core.jit import U8, U16, U32, U64, inlined, kernel
 from equipoise.core.kernel_cache import cached_arrays
@@ -121,6 +122,15 @@ def rank_cards_on_board(board: U8, tables: RankTables, live: U8, ranks: U16) -> 
         ranks[card] = rank_of_key(
             key + tables.card_key[card], mask | tables.card_mask[card], tables.row_start, tables.ranks
         )
+
+
+@inlined
+def rank_holes_on_board(board: U8, hole_cards: Int, tables: RankTables, live: U8, ranks: U16) -> None:
+    """All holes of one or two cards of one board; arrays as above."""
+    if hole_cards == 2:
+        rank_pairs_on_board(board, tables, live, ranks)
+    else:
+        rank_cards_on_board(board, tables, live, ranks)
 
 
 @inlined

@@ -8,36 +8,29 @@ Counts are whole numbers, so results are exact up to the last rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import comb
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from equipoise.cards.deck import Deck, check_hole_cards, hole_cards
-from equipoise.cards.hand_ranks import (
-    BLOCKED,
-    Ranker,
-    RankTables,
-    rank_cards_on_board,
-    rank_of_key,
-    rank_pairs_on_board,
-)
+from equipoise.cards.hand_ranks import BLOCKED, Ranker, RankTables, rank_holes_on_board, rank_of_key
 from equipoise.cards.symmetry import deal_classes, renamed_holes, renamings_that_keep
 from equipoise.core.arrays import Int
 from equipoise.core.errors import InputError
 from equipoise.core.files.cache import mapped_arrays
 from equipoise.core.jit import F32, F64, I32, U8, U16, inlined, inner, kernel
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 
 MOST_RUNOUTS = 30_000  # of an empty board: beyond, a table of all pairs is built once
 BATCH = 512  # boards whose ranks are held at a time; their number must fit sixteen bits
 PIECES = 48
 FORMAT = 1  # of the kept table
 
-Progress: TypeAlias = Callable[[float], None]
 
 _0 = np.uint64(0)
 FLUSH = np.uint64(0x8888 << 32)  # set in a key that has a flush: see evaluate.py
@@ -237,12 +230,12 @@ def _compare_cards(left: U8, key: np.uint64, mask: np.uint64, rank: np.uint16, t
 
 
 def needs_table(game: Game) -> bool:
-    """Whether a hole has so many boards that all pairs are worked out together, once."""
+    """Whether a hole has too many boards to enumerate for each question."""
     deck, board = game.deck, game.ranker.cards - game.hole_cards
     return comb(deck.size - game.hole_cards, board) > MOST_RUNOUTS
 
 
-def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = None) -> F32:
+def equity_table(game: Game, *, threads: int = 0, progress: Fraction | None = None) -> F32:
     """[hole, opponent's hole] the chances of all pairs before anything is dealt, from the cache if it has them."""
     ranker, count = game.ranker, game.hole_cards
     check_hole_cards(count, "equity")
@@ -258,7 +251,7 @@ def equity_table(game: Game, *, threads: int = 0, progress: Progress | None = No
     return _tables[ranker, count]
 
 
-def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Progress | None) -> F32:
+def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Fraction | None) -> F32:
     deck, board_cards = ranker.deck, ranker.cards - hole_cards
     holes = deck.holes(hole_cards)
     renamings = renamings_that_keep(deck, hole_cards, [np.ones(holes)])
@@ -272,7 +265,7 @@ def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Progre
         wins, beaten = np.zeros((holes, holes), np.int32), np.empty(holes, np.uint16)
         ranks, live = np.empty((BATCH, holes), np.uint16), np.empty(deck.size, np.uint8)
         for first, end in batches[piece::PIECES]:
-            rank_boards(boards[first:end], hole_cards, ranker.tables, live, ranks)
+            rank_batch(boards[first:end], hole_cards, ranker.tables, live, ranks)
             add_wins(ranks[: end - first], np.int32(times[first]), beaten, wins)
         return wins
 
@@ -301,13 +294,10 @@ def _share_a_card(deck: Deck, count: int) -> np.ndarray[tuple[int, int], np.dtyp
 
 
 @kernel
-def rank_boards(boards: U8, hole_cards: Int, tables: RankTables, live: U8, ranks: U16) -> None:
+def rank_batch(boards: U8, hole_cards: Int, tables: RankTables, live: U8, ranks: U16) -> None:
     """All holes of some boards. IN: uint8[board, card]; scratch: uint8[deck]; OUT: uint16[board, hole]."""
     for board in range(boards.shape[0]):
-        if hole_cards == 2:
-            rank_pairs_on_board(boards[board], tables, live, ranks[board])
-        else:
-            rank_cards_on_board(boards[board], tables, live, ranks[board])
+        rank_holes_on_board(boards[board], hole_cards, tables, live, ranks[board])
 
 
 @kernel

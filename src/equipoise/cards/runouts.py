@@ -1,9 +1,9 @@
-"""All holes against a range, when the rest of the board is dealt at random and nobody folds.
+"""The edge of every hole against a range when the rest of the board is dealt at random and nobody folds.
 
-Every completion of a board is ranked and sorted once; one pass over a sorted board then gives, for each hole, what the
-range's holes that it beats weigh less those that beat it, card removal exact (`showdown.py` tells how). Where there are
-many completions some are drawn: windows of neighbours in random circles of the cards that are left, so that every card
-comes equally often, and every completion is equally likely; sums are then unbiased, if not exact.
+Every completion of a board is ranked and sorted once. One pass over a sorted board then gives, for each hole, the
+weight of the holes it beats minus the weight of those that beat it, with exact card removal (as in `showdown.py`).
+Where there are many completions we sample: neighbours in random circular orders of the remaining cards, so that every
+card occurs equally often and every completion is equally likely. The result is then unbiased, but not exact.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.cards.deck import Deck, check_hole_cards
-from equipoise.cards.hand_ranks import (
-    RankTables,
-    rank_cards_on_board,
-    rank_pairs_on_board,
-    showdown_order,
-)
+from equipoise.cards.deck import check_hole_cards
+from equipoise.cards.hand_ranks import RankTables, rank_holes_on_board, showdown_order
 from equipoise.cards.matchups import Game, equity_table
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.arrays import Int
@@ -30,12 +26,20 @@ from equipoise.core.jit import F64, I64, U8, U16, U32, kernel
 MOST = 50  # completions of a board: all of a turn, one circle of a flop
 
 
-def meeting_weights(deck: Deck, count: int, weights: F64) -> F64:
-    """[hole] what the holes that share no card with it weigh. IN: float64[hole]."""
-    holes = hole_card_table(deck, count)
-    by_card = sum(np.bincount(cards, weights, deck.size) for cards in holes.T)
-    sharing = sum(np.asarray(by_card)[cards] for cards in holes.T)
-    return np.asarray(weights.sum() - sharing + (count - 1) * weights)  # a pair is taken off once for each card
+class SortBuffers(NamedTuple):
+    """Scratch of `sort_boards`."""
+
+    live: U8  # [card of the deck]
+    spare: U16  # [hole]
+    digits: U32  # [256]
+
+
+def meeting_weights(game: Game, weights: F64) -> F64:
+    """[hole] the total weight of the holes that share no card with it. IN: float64[hole]."""
+    holes = hole_card_table(game.deck, game.hole_cards)
+    by_card = np.bincount(holes.T.ravel(), np.tile(weights, game.hole_cards), game.deck.size)
+    # A hole of two cards is subtracted twice from its own total: once for each card.
+    return np.asarray(weights.sum() - by_card[holes].sum(axis=1) + (game.hole_cards - 1) * weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +49,8 @@ class Runouts:
     game: Game
     order: U16  # [runout, place] holes, from weakest to strongest
     ranks: U16  # [runout, hole]
-    counts: I64  # [runout] how many holes it leaves
-    each: float  # how many of them two holes that do not block each other meet, on average
+    counts: I64  # [runout] live holes
+    each: float  # the mean number of them that a pair of disjoint holes meets
 
     @classmethod
     def of(cls, game: Game, board: Sequence[int], seed: Sequence[int] = (), most: int = MOST) -> Runouts:
@@ -66,13 +70,13 @@ class Runouts:
         holes = deck.holes(game.hole_cards)
         order, ranks = np.empty((2, len(boards), holes), np.uint16)
         counts = np.empty(len(boards), np.int64)
-        scratch = np.empty(deck.size, np.uint8), np.empty(holes, np.uint16), np.empty(256, np.uint32)
-        sort_boards(boards, game.hole_cards, game.ranker.tables, *scratch, ranks, order, counts)
+        scratch = SortBuffers(np.empty(deck.size, np.uint8), np.empty(holes, np.uint16), np.empty(256, np.uint32))
+        sort_boards(boards, game.hole_cards, game.ranker.tables, scratch, ranks, order, counts)
         met = comb(len(left) - 2 * game.hole_cards, missing) / comb(len(left), missing)
         return cls(game, order, ranks, counts, len(boards) * met)
 
     def edges(self, weights: F64) -> F64:
-        """[hole] the range's weight that it beats less that which beats it. IN: float64[hole], 0 where blocked."""
+        """[hole] the weight that it beats minus the weight that beats it. IN: float64[hole], 0 where blocked."""
         holes = hole_card_table(self.game.deck, self.game.hole_cards)
         sums, by_card = np.zeros(len(weights)), np.empty(self.game.deck.size)
         add_edges(self.order, self.ranks, self.counts, holes[:, 0].copy(), holes[:, -1].copy(), weights, by_card, sums)
@@ -80,26 +84,19 @@ class Runouts:
 
 
 def first_edges(game: Game, weights: F64) -> F64:
-    """The same before any board, from the table of all pairs, for games that need one."""
+    """The edges before any board, from the table of all pairs, for games that need one."""
     chances = equity_table(game) @ weights.astype(np.float32)
-    return np.asarray(2.0 * chances - meeting_weights(game.deck, game.hole_cards, weights))
+    return np.asarray(2.0 * chances - meeting_weights(game, weights))
 
 
 @kernel
 def sort_boards(
-    boards: U8, hole_cards: Int, tables: RankTables, live: U8, spare: U16, digits: U32, ranks: U16, order: U16,
-    counts: I64,
-) -> None:  # fmt: skip
-    """IN: uint8[board, card]; scratch: uint8[deck], uint16[hole], uint32[256];
-
-    OUT: uint16[board, hole] twice, int64[board].
-    """
+    boards: U8, hole_cards: Int, tables: RankTables, scratch: SortBuffers, ranks: U16, order: U16, counts: I64
+) -> None:
+    """Rank and sort all holes of boards. IN: uint8[board, card]; OUT: uint16[board, hole] twice, int64[board]."""
     for board in range(boards.shape[0]):
-        if hole_cards == 2:
-            rank_pairs_on_board(boards[board], tables, live, ranks[board])
-        else:
-            rank_cards_on_board(boards[board], tables, live, ranks[board])
-        counts[board] = showdown_order(ranks[board], order[board], spare, digits)
+        rank_holes_on_board(boards[board], hole_cards, tables, scratch.live, ranks[board])
+        counts[board] = showdown_order(ranks[board], order[board], scratch.spare, scratch.digits)
 
 
 @kernel
@@ -125,7 +122,7 @@ def add_edges(order: U16, ranks: U16, counts: I64, card1: U8, card2: U8, weights
                 total += weight
                 by_card[card1[hole]] += weight
                 by_card[card2[hole]] += two * weight
-            for hole in sorted_holes[start:end]:  # my own hole counts wrongly here and below: that cancels
+            for hole in sorted_holes[start:end]:  # the errors from counting the hole itself, here and below, cancel
                 sums[hole] += total - by_card[card1[hole]] - two * by_card[card2[hole]]
             start = end
         for hole in sorted_holes:

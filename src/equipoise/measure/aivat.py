@@ -49,7 +49,7 @@ class Table:
     def edges(self, weights: F64, hole: int | None) -> F64:
         """[hole] sum over a range: weight x (chance to win - to lose, if nobody folds); `hole`: its only one."""
         if hole is not None:
-            free = meeting_weights(self.rules.deck, self.rules.hole_cards, weights)
+            free = meeting_weights(self.rules, weights)
             return np.asarray((1 - 2 * equities_against(self.rules, hole, self.board)) * free)
         tabled = not self.board and needs_table(self.rules)
         return first_edges(self.rules, weights) if tabled else self.runouts.edges(weights)
@@ -72,7 +72,7 @@ class Meeting:
     @cached_property
     def mass(self) -> F64:
         """[hole] sum over the other's holes that share no card with it: weight."""
-        return meeting_weights(self.table.rules.deck, self.table.rules.hole_cards, self.weights)
+        return meeting_weights(self.table.rules, self.weights)
 
 
 class Values(Protocol):

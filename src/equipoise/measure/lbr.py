@@ -22,14 +22,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
 from equipoise.cards.deck import check_hole_cards, hole_cards
-from equipoise.cards.matchups import Progress, equities_against, equity_table, needs_table
+from equipoise.cards.matchups import equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction, Progress
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
@@ -102,7 +102,7 @@ def local_best_response(
     bets: Sequence[Size] | str = (1.0, ALL_IN),
     seed: int = 1,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
     minutes: float | None = None,
 ) -> LocalBestResponse:
     """What local best response wins against an agent: a lower bound on its exploitability.
@@ -143,7 +143,7 @@ def local_best_response(
     )
 
 
-def _stage(tell: Tell | None, name: str) -> Progress:
+def _stage(tell: Progress | None, name: str) -> Fraction:
     return (lambda fraction: tell(name, fraction)) if tell else (lambda _fraction: None)
 
 
@@ -196,7 +196,7 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Progress
+    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Fraction
 ) -> Iterator[list[Played]]:
     """What each hand won, in order, in chunks.
 

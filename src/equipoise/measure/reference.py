@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.named import load_agent
 from equipoise.core.errors import InputError
+from equipoise.core.progress import Progress
 from equipoise.measure.best_response import Exploitability, measurement_of
 
 
@@ -53,7 +53,7 @@ def measure_by_reference(
     reference_flops: str | Path | None = None,
     seed: int = 1,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> Referenced:
     """Measure a run, a strategy file or a named agent and a reference on the same sample of flops.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
-from equipoise.abstraction.maps.build import planned_buckets, planned_bytes
+from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.games.rules import PLAYERS
 from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 from equipoise.solvers.cfr_br.hybrid import BOARDS
@@ -71,7 +71,7 @@ def _held(out: Path) -> int:
 def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -> Cost:
     """The cost of a recipe; grows its betting tree, unless it is given."""
     tree = build_tree(recipe.game.rules, recipe.game.menu) if tree is None else tree
-    buckets = planned_buckets(recipe.game.rules, recipe.game.cards)
+    buckets = recipe.game.cards.buckets(recipe.game.rules)
     layout = SlotLayout(tree, buckets)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
@@ -102,7 +102,7 @@ def working_bytes(recipe: Recipe, threads: int, tree: BettingTree | None = None)
     river = (tree.kind == DECISION) & (tree.street == rules.rounds - 1)
     actions = [int(tree.num_children[river & (tree.player == player)].sum()) for player in range(PLAYERS)]
     holes, below = rules.deck.holes(rules.hole_cards), subgame_boards(rules, trunk)
-    rows = min(planned_buckets(rules, recipe.game.cards)[-1], holes * below)
+    rows = min(recipe.game.cards.buckets(rules)[-1], holes * below)
     tables = rows * REGRET * (2 * sum(actions) + int(river.sum()))
     choices = below * max(actions) * holes // 8 if trunk < rules.rounds else 0
     return (recipe.solver.boards or BOARDS) * tables + threads * choices

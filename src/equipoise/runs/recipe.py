@@ -22,12 +22,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.machine import MOST_THREADS
 from equipoise.games.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_cards
+from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_card_recipe
 from equipoise.cards.deck import check_hole_cards
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
@@ -42,17 +43,14 @@ RECIPE_FILE = "recipe.toml"  # of a run folder
 SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
 METHODS = ("external", "pcs", "cfr-br")
 MOST_MINUTES = 1e9
+REMEDY = "see docs/training.md"
 ELSEWHERE = {
     "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
 }
 
 
-class _Checked(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class SolverRecipe(_Checked):
+class SolverRecipe(CheckedModel):
     """Which solver, and its numbers. What a method does not use must be left out."""
 
     method: str = "external"
@@ -127,7 +125,7 @@ class SolverRecipe(_Checked):
         return Draws(self.seed, default if self.currents is None else self.currents)
 
 
-class StopRecipe(_Checked):
+class StopRecipe(CheckedModel):
     """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
 
     minutes: float | None = Field(default=None, gt=0, le=MOST_MINUTES)
@@ -135,14 +133,14 @@ class StopRecipe(_Checked):
     exploitability: float | None = Field(default=None, gt=0)
 
 
-class CheckpointRecipe(_Checked):
+class CheckpointRecipe(CheckedModel):
     """Minutes between two checkpoints, and how many are kept."""
 
     minutes: float = Field(default=5.0, gt=0, le=MOST_MINUTES)
     keep: int = Field(default=2, ge=1, le=1000)
 
 
-class MeasureRecipe(_Checked):
+class MeasureRecipe(CheckedModel):
     """Measurements in the run: exploitability (exact) or a lower bound on it (lbr, of so many hands), every so many
 
     minutes of training.
@@ -159,7 +157,7 @@ class MeasureRecipe(_Checked):
         return self
 
 
-class _Sections(_Checked):
+class _Sections(CheckedModel):
     solver: SolverRecipe = SolverRecipe()
     stop: StopRecipe = StopRecipe()
     checkpoint: CheckpointRecipe = CheckpointRecipe()
@@ -238,10 +236,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
         written["betting"] = dict(game.betting)
     if "cards" in table:
         written["cards"] = with_base(table["cards"], path)
-    try:
-        sections = _Sections.model_validate({key: table[key] for key in SECTIONS[2:] if key in table})
-    except ValidationError as error:
-        raise _one_line(error, where) from None
+    sections = check_table(_Sections, {key: table[key] for key in SECTIONS[2:] if key in table}, where, REMEDY)
     _check_hole_cards(game.rules, sections, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
     return Recipe(game.name, game, *parts, written)
@@ -268,25 +263,8 @@ def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None
 
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
     """The same game, bets and cards by another solver; when to stop and what to measure is left open."""
-    try:
-        checked = _Sections.model_validate({"solver": dict(solver)}).solver
-    except ValidationError as error:
-        raise _one_line(error, recipe.name) from None
+    checked = check_table(_Sections, {"solver": dict(solver)}, recipe.name, REMEDY).solver
     table = {key: value for key, value in recipe.table.items() if key not in ("stop", "measure")}
     return replace(
         recipe, solver=checked, stop=StopRecipe(), measure=MeasureRecipe(), table={**table, "solver": dict(solver)}
     )
-
-
-def _one_line(error: ValidationError, where: str) -> InputError:
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
-    said = first["msg"].removeprefix("Value error, ")
-    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
-    remedy = "see docs/training.md"
-    if first["type"] == "extra_forbidden":
-        said, given = "unknown key", ""
-        section = {name: field.annotation for name, field in _Sections.model_fields.items()}.get(str(first["loc"][0]))
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            remedy = f"known: {', '.join(section.model_fields)}"
-    return InputError(f"{key}: {said}{given}" if key else said, where=where, remedy=remedy)

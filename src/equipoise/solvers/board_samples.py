@@ -23,7 +23,7 @@ from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, I32, I64, U8, U16, U32, kernel
 from equipoise.games.rules import MOST_ROUNDS, PLAYERS, GameRules
-from equipoise.tree.boards import NO_CARD, Boards, HoleLists, cut_groups, deal_lists
+from equipoise.tree.boards import NO_CARD, Boards, DealtBoards, HoleLists, cut_groups, deal_lists
 
 _MOST_IN_SUIT = 1 + MOST_ROUNDS * 13  # cards by round and rank, and none
 
@@ -198,8 +198,8 @@ class BoardSpace:
         parent = np.zeros(len(cards), np.int32)
         one = lists._replace(first=np.ascontiguousarray(lists.first[:, :1]))
         deal_lists(
-            self._root, cards, parent, cards, True, self._ranker, one, self._before, self._ranks, scratch.holes,
-            scratch.counts,
+            self._root, DealtBoards(cards, parent, cards), True, self._ranker, one, self._before, self._ranks,
+            scratch.holes, scratch.counts,
         )  # fmt: skip
         cut_groups(lists, self._ranks, boards.groups, boards.num_groups, boards.group_first)
         number_buckets(cards, lists, self._tables, self._sizes, scratch, self.samples)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
+from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, renamings_that_keep
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
@@ -22,7 +23,7 @@ from equipoise.games.gamedef import read_gamedef, write_gamedef
 from equipoise.spots.problem import Problem
 from equipoise.spots.spot import Spot, read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
-from equipoise.tree.boards import all_in_matrix, meeting_weights, runouts_of_a_pair
+from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
 from equipoise.tree.lines import action_names, find_line, path_to
 from equipoise.walk.engine import Engine, look
 from equipoise.walk.plan import EVALUATE, padded

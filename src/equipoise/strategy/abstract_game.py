@@ -16,9 +16,10 @@ from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
-from equipoise.abstraction.maps.build import Tell, build_map, planned_buckets
-from equipoise.abstraction.maps.card_recipe import CardRecipe, read_cards
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import CardRecipe, read_card_recipe
 from equipoise.core.errors import InputError, shown
+from equipoise.core.progress import Progress
 from equipoise.games.bet_menu import BetMenu, betting_table
 from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
 from equipoise.games.rules import GameRules
@@ -51,12 +52,12 @@ class AbstractGame:
 
     @cached_property
     def layout(self) -> SlotLayout:
-        return SlotLayout(self.tree, planned_buckets(self.rules, self.cards))
+        return SlotLayout(self.tree, self.cards.buckets(self.rules))
 
-    def buckets(self, tell: Tell | None = None) -> BucketMap:
+    def buckets(self, progress: Progress | None = None) -> BucketMap:
         """The bucket map: opened if it was built before, else built."""
-        found = build_map(self.rules, self.cards, tell)
-        planned = planned_buckets(self.rules, self.cards)
+        found = build_map(self.rules, self.cards, progress)
+        planned = self.cards.buckets(self.rules)
         if found.buckets != planned:
             raise InputError(f"the map has {found.buckets} buckets, not {planned}", remedy="clear the cache")
         return found
@@ -115,7 +116,7 @@ def read_abstract_game(
     elif "betting" in table or default_menu is not None:
         betting = betting_table(table.get("betting", default_menu), where)
         BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # refused here, where its file is known
-    cards = read_cards(with_base(table.get("cards", "lossless"), path), rules, where)
+    cards = read_card_recipe(with_base(table.get("cards", "lossless"), path), rules, where)
     return AbstractGame(rules, betting, cards, name or rules.name)
 
 

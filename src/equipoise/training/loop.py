@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Progress
 from equipoise.core.signals import stopping
 from equipoise.runs.cost import Cost, cost_of
 from equipoise.runs.folder import Checkpoint, RunFolder, Say
@@ -75,7 +75,7 @@ def train(
     iterations: int | None = None,
     threads: int | None = None,
     on_look: OnLook | None = None,
-    on_stage: Tell | None = None,
+    on_stage: Progress | None = None,
     say: Say | None = None,
     measure: Measure | None = None,
     make: Make | None = None,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import NamedAgent
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Progress
 from equipoise.measure.best_response import Measurement, exploitability
 from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
@@ -38,7 +38,7 @@ def train(
     threads: int | None = None,
     overrides: Sequence[str] = (),
     on_look: runs.OnLook | None = None,
-    on_stage: Tell | None = None,
+    on_stage: Progress | None = None,
     say: Callable[[str], None] | None = None,
 ) -> runs.Run:
     """Train by a recipe (a value, a built-in name or a TOML file) into a folder; go on there with `resume`.

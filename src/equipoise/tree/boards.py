@@ -21,6 +21,8 @@ import numpy as np
 
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.hand_ranks import BLOCKED, RankTables, rank_of_key, showdown_order
+from equipoise.cards.runouts import meeting_weights
+from equipoise.cards.showdown import Cards
 from equipoise.cards.symmetry import (
     Renaming,
     deal_classes,
@@ -102,17 +104,6 @@ class PublicCards:
         mine = self.weights[0][self.holes(board, 0)]
         theirs[self.holes(board, 1)] = self.weights[1][self.holes(board, 1)]
         return float(mine @ meeting_weights(self.rules, theirs)[self.holes(board, 0)])
-
-
-def meeting_weights(rules: GameRules, weights: F64) -> F64:
-    """[hole] the weight of the opponent's holes that share no card with it."""
-    cards = hole_card_table(rules.deck, rules.hole_cards)
-    by_card = np.zeros(rules.deck.size)
-    for column in cards.T:
-        np.add.at(by_card, column, weights)
-    if rules.hole_cards == 1:
-        return np.asarray(weights.sum() - weights)
-    return np.asarray(weights.sum() - by_card[cards].sum(axis=1) + weights)
 
 
 def deal_boards(
@@ -235,8 +226,8 @@ class _Dealing:
         on_board = np.array([self.cards[self.street_first[street] + i] for i in range(boards)], np.uint8)
         most = int(count.max(initial=1))
         deal_lists(
-            before, new, parent, on_board.reshape(boards, -1), last, rules.ranker.tables, lists, from_place, ranks,
-            np.empty((4, most), np.uint16), np.empty(256, np.uint32),
+            before, DealtBoards(new, parent, on_board.reshape(boards, -1)), last, rules.ranker.tables, lists,
+            from_place, ranks, np.empty((4, most), np.uint16), np.empty(256, np.uint32),
         )  # fmt: skip
         same = np.empty(total, np.uint16)
         find_same(lists, same, np.zeros(rules.deck.holes(rules.hole_cards), np.uint16))
@@ -313,12 +304,18 @@ def count_live(before: HoleLists, new: U8, parent: I32, count: I32) -> None:
                 count[board, player] += not _blocked(before.card1[i], before.card2[i], new[board])
 
 
+class DealtBoards(NamedTuple):
+    """The boards of one street."""
+
+    new: U8  # [board, card] the cards dealt on this street
+    parent: I32  # [board] among the boards of the previous street
+    on_board: U8  # [board, card] all cards
+
+
 @kernel
 def deal_lists(
     before: HoleLists,
-    new: U8,
-    parent: I32,
-    on_board: U8,
+    boards: DealtBoards,
     last: bool,
     tables: RankTables,
     lists: HoleLists,
@@ -329,9 +326,9 @@ def deal_lists(
 ) -> None:
     """Fill the lists of all boards of a street; on the last, sorted by strength.
 
-    IN: lists before, uint8[board, dealt card], int32[board], uint8[board, card]. OUT: lists, uint16[place] x 2.
-    Scratch: uint16[4, hole], uint32[256].
+    IN: lists of the previous street; OUT: lists, uint16[place] x 2; scratch: uint16[4, hole], uint32[256].
     """
+    new, parent, on_board = boards.new, boards.parent, boards.on_board
     live, live_rank, order, spare = scratch[0], scratch[1], scratch[2], scratch[3]
     for board in range(lists.first.shape[0]):
         key = tables.start
@@ -417,12 +414,12 @@ def all_in_matrix(cards: PublicCards, board: int) -> I16 | I32:
     nobody = (tuple(range(rules.deck.suits)),)
     runouts, _ = deal_classes(rules.deck, on_board, missing, nobody)
     slices = [cards.slice(board, player) for player in range(PLAYERS)]
-    lists = [(cards.arrays.card1[s], cards.arrays.card2[s]) for s in slices]
+    lists = [Cards(cards.arrays.card1[s], cards.arrays.card2[s]) for s in slices]
     dtype = np.int16 if len(runouts) < 2**15 else np.int32
-    matrix = np.zeros((len(lists[0][0]), len(lists[1][0])), dtype)
+    matrix = np.zeros((len(lists[0].card1), len(lists[1].card1)), dtype)
     ranks, (beaten, beating) = np.empty(len(matrix), np.int16), np.empty((2, matrix.shape[1]), np.int16)
     board_cards, tables = np.array(on_board, np.uint8), rules.ranker.tables
-    tally_runouts(board_cards, runouts, *lists[0], *lists[1], tables, ranks, beaten, beating, matrix)
+    tally_runouts(board_cards, runouts, lists[0], lists[1], tables, ranks, beaten, beating, matrix)
     return matrix
 
 
@@ -436,10 +433,8 @@ def runouts_of_a_pair(cards: PublicCards, board: int) -> int:
 def tally_runouts(
     on_board: U8,
     runouts: U8,
-    first1: U8,
-    first2: U8,
-    second1: U8,
-    second2: U8,
+    first: Cards,
+    second: Cards,
     tables: RankTables,
     ranks: I16,
     beaten: I16,
@@ -456,22 +451,22 @@ def tally_runouts(
         for card in runouts[runout]:
             key += tables.card_key[card]
             mask |= tables.card_mask[card]
-        for i in range(first1.size):
-            ranks[i] = _live_rank(first1[i], first2[i], key, mask, tables)
-        for j in range(second1.size):
-            rank = _live_rank(second1[j], second2[j], key, mask, tables)
+        for i in range(first.card1.size):
+            ranks[i] = _live_rank(first.card1[i], first.card2[i], key, mask, tables)
+        for j in range(second.card1.size):
+            rank = _live_rank(second.card1[j], second.card2[j], key, mask, tables)
             beaten[j] = rank if rank >= 0 else np.int16(32767)  # a dead hole is neither below nor above any
             beating[j] = rank
-        for i in range(first1.size):
+        for i in range(first.card1.size):
             rank = ranks[i]
             if rank < 0:
                 continue
             row = matrix[i]
             for j in range(row.size):
                 row[j] += np.int16(rank > beaten[j]) - np.int16(rank < beating[j])
-    for i in range(first1.size):
-        for j in range(second1.size):
-            if _share_a_card(first1[i], first2[i], second1[j], second2[j]):
+    for i in range(first.card1.size):
+        for j in range(second.card1.size):
+            if _share_a_card(first.card1[i], first.card2[i], second.card1[j], second.card2[j]):
                 matrix[i, j] = 0
 
 

@@ -33,10 +33,11 @@ from equipoise.abstraction.clustering.nearest import (
     search,
     spread_over,
 )
-from equipoise.abstraction.clustering.seeding import Progress, drawn_centres, measure_to
+from equipoise.abstraction.clustering.seeding import drawn_centres, measure_to
 from equipoise.core.arrays import F32, F64, I32, I64
 from equipoise.core.errors import InputError
 from equipoise.core.jit import kernel
+from equipoise.core.progress import Fraction, part
 from equipoise.core.simd import LANES
 
 __all__ = ["Clustering", "choose_centres", "kmeans", "lloyd", "nearest"]
@@ -66,7 +67,7 @@ def kmeans(
     restarts: int = 1,
     iterations: int = 100,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Fraction | None = None,
 ) -> Clustering:
     """The best of `restarts` runs, from different seeds; `progress` is told the fraction done.
 
@@ -80,10 +81,10 @@ def kmeans(
         raise InputError(what, remedy="give at least one of each")
     best: Clustering | None = None
     for run, stream in enumerate(np.random.SeedSequence(seed).spawn(restarts)):
-        told = _part(progress, run, restarts)
-        centres = drawn_centres(rows, weights, clusters, metric, stream, threads, _part(told, 0, 5))
+        own = part(progress, run / restarts, (run + 1) / restarts)
+        centres = drawn_centres(rows, weights, clusters, metric, stream, threads, part(own, 0, 0.2))
         initial = _as_centroids(np.asarray(rows[centres], np.float64), points.shape[1], metric)
-        found = _lloyd(rows, weights, initial, metric, iterations, threads, _part(told, 0.25, 1.25))
+        found = _lloyd(rows, weights, initial, metric, iterations, threads, part(own, 0.2, 1))
         best = found if best is None or found.cost < best.cost else best
     assert best is not None
     return best
@@ -97,7 +98,7 @@ def lloyd(
     metric: Metric,
     iterations: int = 100,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Fraction | None = None,
     pruned: bool = True,
 ) -> Clustering:
     """Lloyd's iteration from given centroids. Unless `pruned`, every distance is measured: the same result, later."""
@@ -126,11 +127,6 @@ def _checked(points: Numbers, weights: F64, metric: Metric) -> tuple[F32, F64]:
     return rows, weights
 
 
-def _part(progress: Progress, part: float, parts: float) -> Progress:
-    """A progress for one of several parts."""
-    return None if progress is None else lambda done: progress((part + done) / parts)
-
-
 def _as_centroids(rows: F64, width: int, metric: Metric) -> F32:
     return histograms_of(rows, width) if metric == "emd" else rows[:, :width].astype(np.float32)
 
@@ -142,7 +138,7 @@ def _lloyd(
     metric: Metric,
     iterations: int,
     threads: int | None,
-    progress: Progress,
+    progress: Fraction | None,
     pruned: bool = True,
 ) -> Clustering:
     size, columns = len(rows), used_columns(centroids, metric)

@@ -18,10 +18,10 @@ import numpy as np
 
 from equipoise.abstraction.clustering.kmeans import PATIENCE, Clustering, sort_by_label
 from equipoise.abstraction.clustering.nearest import Spread, spread_over
-from equipoise.abstraction.clustering.seeding import Progress
 from equipoise.core.arrays import F32, F64, I32, I64, U16
 from equipoise.core.errors import InputError
 from equipoise.core.jit import inlined, kernel
+from equipoise.core.progress import Fraction
 
 CHUNK = 1 << 14  # points; fixed, so that what a thread gets does not depend on how many there are
 ANCHORS = 16
@@ -47,6 +47,14 @@ class Mean(NamedTuple):
     shadow: F32  # [anchor]
 
 
+class GreedyBuffers(NamedTuple):
+    """Scratch of `greedy_distance`."""
+
+    left: F64  # [place] mass of the mean that is not yet taken
+    wanted: F64  # [bucket of a hand] mass of the hand that is not yet placed
+    active: I32  # [bucket of a hand]
+
+
 def potential_kmeans(
     next_buckets: U16,
     weights: F64,
@@ -56,7 +64,7 @@ def potential_kmeans(
     seed: int,
     iterations: int = 100,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Fraction | None = None,
 ) -> Clustering:
     """Clusters of hands given as one next bucket for each next deal, uint16[hand, deal], in any order.
 
@@ -138,7 +146,7 @@ class _Work:
         self.anchors = _anchors(self.ground)
         self.hands = _hands(next_buckets, self.anchors)
         self.everyone = np.arange(len(next_buckets), dtype=np.int32)
-        self.scratch = int(np.diff(self.hands.start).max())
+        self.most_buckets = int(np.diff(self.hands.start).max())
         self.labels = np.full(len(next_buckets), -1, np.int32)
         self.away = np.full(len(next_buckets), np.inf)
 
@@ -164,9 +172,10 @@ class _Work:
         who = self.everyone if only is None else only
 
         def work(first: int, last: int) -> None:
-            wanted, active = np.empty(self.scratch), np.empty(self.scratch, np.int32)
-            left = np.empty(len(mean.mass))
-            offer(who[first:last], self.hands, mean, number, self.slack, left, wanted, active, self.labels, self.away)
+            scratch = GreedyBuffers(
+                np.empty(len(mean.mass)), np.empty(self.most_buckets), np.empty(self.most_buckets, np.int32)
+            )
+            offer(who[first:last], self.hands, mean, number, self.slack, scratch, self.labels, self.away)
 
         self.spread(work, len(who), CHUNK)
 
@@ -221,7 +230,7 @@ def _hands(next_buckets: U16, anchors: F64) -> Hands:
     return Hands(start, bucket, count.astype(np.uint16), shadow, share)
 
 
-def _seeded(work: _Work, weights: F64, clusters: int, rng: np.random.Generator, progress: Progress) -> F32:
+def _seeded(work: _Work, weights: F64, clusters: int, rng: np.random.Generator, progress: Fraction | None) -> F32:
     """Means at drawn hands, every hand with its nearest."""
     centroids = np.zeros((clusters, len(work.ground)), np.float32)
     cost = weights
@@ -295,15 +304,11 @@ def offer(
     mean: Mean,
     number: int,
     slack: float,
-    left: F64,
-    wanted: F64,
-    active: I32,
+    scratch: GreedyBuffers,
     labels: I32,
     away: F64,
 ) -> None:
-    """One mean to some hands. IN: int32[some]; scratch: float64[place], float64[deal], int32[deal];
-    INOUT: int32[hand], float64[hand].
-    """
+    """One mean to some hands. IN: int32[some]; IN OUT: int32[hand], float64[hand]."""
     for hand in who:
         if labels[hand] == number:
             continue
@@ -314,20 +319,19 @@ def offer(
         if below - slack > limit:
             continue
         here = slice(hands.start[hand], hands.start[hand + 1])
-        cost = greedy_distance(hands.bucket[here], hands.deals[here], hands.share, mean, limit, left, wanted, active)
+        cost = greedy_distance(hands.bucket[here], hands.deals[here], hands.share, mean, limit, scratch)
         if cost < limit or (cost == limit and number < labels[hand]):
             labels[hand] = number
             away[hand] = cost
 
 
 @inlined
-def greedy_distance(
-    bucket: U16, deals: U16, share: float, mean: Mean, limit: float, left: F64, wanted: F64, active: I32
-) -> float:
+def greedy_distance(bucket: U16, deals: U16, share: float, mean: Mean, limit: float, scratch: GreedyBuffers) -> float:
     """The heuristic distance of a hand and a mean, or something above `limit`.
 
-    IN: uint16[element], uint16[element]; scratch: float64[place], float64[element], int32[element].
+    IN: uint16[element], uint16[element].
     """
+    left, wanted, active = scratch.left, scratch.wanted, scratch.active
     for place in range(mean.mass.size):
         left[place] = mean.mass[place]
     for i in range(bucket.size):

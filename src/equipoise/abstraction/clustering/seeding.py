@@ -9,7 +9,6 @@ those of the plain algorithm, but for rounding; the same for any number of threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,9 +18,9 @@ from equipoise.abstraction.clustering.nearest import spread_over
 from equipoise.core.arrays import F32, F64, I32, I64
 from equipoise.core.errors import InputError
 from equipoise.core.jit import inlined, kernel
+from equipoise.core.progress import Fraction
 
 PART = 1 << 17  # points; fixed, so that the lists do not depend on the number of threads
-Progress: TypeAlias = Callable[[float], None] | None
 Seed: TypeAlias = np.random.SeedSequence
 
 
@@ -36,7 +35,7 @@ class _Lists(NamedTuple):
 
 
 def drawn_centres(
-    rows: F32, weights: F64, clusters: int, metric: Metric, seed: Seed, threads: int | None, progress: Progress
+    rows: F32, weights: F64, clusters: int, metric: Metric, seed: Seed, threads: int | None, progress: Fraction | None
 ) -> I64:
     """Before the first draw every point costs its weight; each centre drawn then takes the points nearest to it."""
     squared, size, parts = metric == "l2", len(rows), -(-len(rows) // PART)
@@ -56,7 +55,7 @@ def drawn_centres(
     between = np.zeros(clusters, np.float32)
     with spread_over(threads) as spread:
         for centre in range(clusters):
-            point = draw(weights, squared, draws[centre], max(1, centre), lists)
+            point = draw_centre(weights, squared, draws[centre], max(1, centre), lists)
             if point < 0:
                 what = f"{clusters} clusters, but only {centre} distinct points of some weight"
                 raise InputError(what, remedy=f"ask for at most {centre}")
@@ -64,7 +63,7 @@ def drawn_centres(
             measure_to(centres[:centre], rows[point], squared, between)
 
             def work(part: int, _end: int, centre: int = centre) -> None:
-                take(rows, weights, squared, centres[centre], between, centre, part, lists)
+                take_points(rows, weights, squared, centres[centre], between, centre, part, lists)
 
             spread(work, parts, 1)
             if progress:
@@ -73,7 +72,7 @@ def drawn_centres(
 
 
 @kernel
-def draw(weights: F64, squared: bool, fraction: float, centres: int, lists: _Lists) -> int:
+def draw_centre(weights: F64, squared: bool, fraction: float, centres: int, lists: _Lists) -> int:
     """The point at a fraction of the total cost, list after list; -1 if nothing costs anything."""
     total = 0.0
     for part in range(lists.mass.shape[0]):
@@ -114,7 +113,9 @@ def _cost(weight: float, away: np.float32, squared: bool) -> float:
 
 
 @kernel
-def take(rows: F32, weights: F64, squared: bool, new: F32, between: F32, centre: int, part: int, lists: _Lists) -> None:
+def take_points(
+    rows: F32, weights: F64, squared: bool, new: F32, between: F32, centre: int, part: int, lists: _Lists
+) -> None:
     """Move the points of one part that are nearer to a new centre to its list.
 
     IN: float32[point, column], float64[point], float32[column], float32[centre] from the new one; INOUT: the lists.

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.abstraction.features import strength
-from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, Progress, fill, walk
+from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, fill, walk_hands
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, U8, U16, U64
+from equipoise.core.progress import Fraction
 from equipoise.core.simd import LANES
 from equipoise.games.rules import GameRules
 
@@ -55,8 +56,35 @@ class Strengths:
         return np.asarray(self.total_of_squares / (self.completions * self.top**2))
 
 
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A row of numbers for each hand of a street, computed block by block."""
+
+    space: HandSpace
+    columns: int
+    dtype: type
+    work: Callable[[HandBlock], Any]  # the rows of a block's hands
+    deals: int  # the work for one board, in deals of further cards
+
+    def table(self, *, threads: int | None = None, progress: Fraction | None = None) -> Any:
+        """[hand, column] of all hands of the street."""
+        _check_size(self.space.size * self.columns * np.dtype(self.dtype).itemsize)
+        out: Any = np.empty((self.space.size, self.columns), self.dtype)
+
+        def rows(block: HandBlock) -> tuple[Any]:
+            return (self.work(block),)
+
+        fill(self.space, rows, (out,), deals=self.deals, threads=threads, progress=progress)
+        return out
+
+    def stream(self, *, threads: int | None = None, progress: Fraction | None = None) -> Iterator[tuple[U64, Any]]:
+        """Blocks of hands, every hand once, with their rows: uint64[hand], [hand, column]. Nothing is kept."""
+        for block, rows in walk_hands(self.space, self.work, deals=self.deals, threads=threads, progress=progress):
+            yield block.hand, rows
+
+
 class StreetFeatures:
-    """A street's hands, and the functions that work out features of a block of them."""
+    """A street's hands, and the features that can be computed for them."""
 
     def __init__(self, rules: GameRules, street: int) -> None:
         check_hole_cards(rules.hole_cards, "card abstraction")
@@ -67,29 +95,38 @@ class StreetFeatures:
         self.completions = comb(unseen, self.to_come)
         self.top = 2 * comb(unseen - self.to_come, rules.hole_cards)
         self.holes = rules.deck.holes(rules.hole_cards)
-        # A rough measure of the work on a board, as symmetric completions are done once.
+        # An upper bound on the work for a board: symmetric completions are evaluated once.
         self.deals = comb(rules.deck.size - self.space.board_cards, self.to_come)
 
     def summed(self, bins: int) -> Callable[[HandBlock], strength.Sums]:
-        """What sums the strengths of a block's hands over completions."""
+        """A function that sums the strengths of a block's hands over all completions of their boards."""
         bin_of = np.minimum(np.arange(self.top + 1) * bins // self.top, max(bins - 1, 0)).astype(np.uint16)
 
-        def room(rows: int) -> strength.Sums:
+        def empty_sums(rows: int) -> strength.Sums:
             total, squares = np.empty((2, rows), np.uint64)
             return strength.Sums(total, squares, np.empty((rows, bins), np.uint32))
 
         def work(block: HandBlock) -> strength.Sums:
-            out = room(len(block.hand))
+            out = empty_sums(len(block.hand))
             strength.sum_strengths(
-                block.boards, block.first, block.hole, self.space.tables, strength.showdowns(self.space),
-                strength.deals(self.space, self.to_come), bin_of, room(self.holes), out,
+                block, self.space.tables, strength.showdowns(self.space), strength.deals(self.space, self.to_come),
+                bin_of, empty_sums(self.holes), out,
             )  # fmt: skip
             return out
 
         return work
 
-    def against_clusters(self, opponent: U8, clusters: int) -> Callable[[HandBlock], F32]:
-        """What averages a block's strengths against clusters of opponent holes over completions."""
+    def histogram(self, bins: int = BINS) -> Feature:
+        """uint32[hand, bin]: the histogram of HS, as in `Strengths`."""
+        work = self.summed(bins)
+        return Feature(self.space, bins, np.uint32, lambda block: work(block).bins, self.deals)
+
+    def ochs(self, opponent: U8, clusters: int = 8) -> Feature:
+        """float32[hand, cluster]: HS against each cluster of opponent holes, averaged over completions.
+
+        `opponent` is the cluster of every hole, the same for holes that are one hand. HS is 0.5 against a cluster
+        whose holes are all blocked.
+        """
         self._check_clusters(opponent, clusters)
         member = np.zeros((self.holes, LANES), np.float32)
         member[np.arange(self.holes), opponent] = 1
@@ -97,13 +134,12 @@ class StreetFeatures:
         def work(block: HandBlock) -> F32:
             out = np.empty((len(block.hand), clusters), np.float32)
             strength.sum_cluster_strengths(
-                block.boards, block.first, block.hole, self.space.tables, strength.showdowns(self.space),
-                strength.deals(self.space, self.to_come), member, strength.lanes(self.holes),
-                np.empty((self.holes, LANES)), out, self.completions,
+                block, self.space.tables, strength.showdowns(self.space), strength.deals(self.space, self.to_come),
+                member, strength.lanes(self.holes), np.empty((self.holes, LANES)), out, self.completions,
             )  # fmt: skip
             return out
 
-        return work
+        return Feature(self.space, clusters, np.float32, work, self.deals)
 
     def _check_clusters(self, opponent: U8, clusters: int) -> None:
         if not 1 <= clusters <= LANES:
@@ -113,10 +149,13 @@ class StreetFeatures:
                 "clusters of opponent holes", remedy=f"give each of {self.holes} holes 0 to {clusters - 1}"
             )
         if any((opponent[renamed] != opponent).any() for renamed in self.space.tables.renamed_hole):
-            raise InputError("clusters of opponent holes tell suits apart", remedy="cluster hands, not holes")
+            raise InputError("clusters of opponent holes distinguish suits", remedy="cluster hands, not holes")
 
-    def next_buckets(self, table: Any) -> tuple[Callable[[HandBlock], U16], int]:
-        """What lists the next street's buckets of a block's hands, sorted; and how many each hand has."""
+    def next_buckets(self, table: Any) -> Feature:
+        """uint16[hand, deal]: the bucket on the next street for each deal of its cards, in ascending order.
+
+        `table` is the bucket of every hand of the next street, unsigned, by the index of that street's `HandSpace`.
+        """
         if self.space.street + 1 >= self.rules.rounds:
             raise InputError("no street comes after the last", remedy="use an earlier street")
         after = HandSpace(self.rules, self.space.street + 1)
@@ -130,16 +169,16 @@ class StreetFeatures:
         def work(block: HandBlock) -> U16:
             rows = np.empty((len(block.hand), deals), np.uint16)
             strength.next_rows(
-                block.boards, block.first, block.hole, self.space.tables, strength.deals(self.space, count),
-                after.indexer.tables, np.asarray(table), np.empty(sum(after.indexer.rounds), np.uint8), rows,
+                block, self.space.tables, strength.deals(self.space, count), after.indexer.tables, np.asarray(table),
+                np.empty(sum(after.indexer.rounds), np.uint8), rows,
             )  # fmt: skip
             rows.sort(axis=1)
             return rows
 
-        return work, deals
+        return Feature(self.space, deals, np.uint16, work, deals)
 
 
-def strengths(rules: GameRules, *, threads: int | None = None, progress: Progress | None = None) -> U16:
+def strengths(rules: GameRules, *, threads: int | None = None, progress: Fraction | None = None) -> U16:
     """uint16[hand of the last street]: 2 x (opponent holes it beats) + (those it ties); 0 to 1980 in hold'em."""
     street = StreetFeatures(rules, rules.rounds - 1)
     work = street.summed(0)
@@ -154,7 +193,7 @@ def strengths(rules: GameRules, *, threads: int | None = None, progress: Progres
 
 
 def expected(
-    rules: GameRules, street: int, *, threads: int | None = None, progress: Progress | None = None
+    rules: GameRules, street: int, *, threads: int | None = None, progress: Fraction | None = None
 ) -> tuple[F64, F64]:
     """float64[hand] x 2: E[HS] and E[HS^2] of every hand of a street."""
     if HandSpace(rules, street).last:
@@ -166,7 +205,7 @@ def expected(
 
 
 def histograms(
-    rules: GameRules, street: int, bins: int = BINS, *, threads: int | None = None, progress: Progress | None = None
+    rules: GameRules, street: int, bins: int = BINS, *, threads: int | None = None, progress: Fraction | None = None
 ) -> Strengths:
     """The histogram of HS of every hand of a street, and the sums of HS and its square, from one pass."""
     if not 0 <= bins <= 0x10000:
@@ -192,78 +231,6 @@ def histograms(
     return Strengths(
         **here.space.kept("histograms", members, bytes_needed, build, bins), completions=here.completions, top=here.top
     )
-
-
-def ochs(
-    rules: GameRules,
-    street: int,
-    opponent: U8,
-    clusters: int = 8,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> F32:
-    """float32[hand, cluster]: HS of every hand of a street against each cluster of opponent holes, mean of completions.
-
-    `opponent` is the cluster of every hole, alike for holes that are one hand. Against a cluster of which no hole can
-    be met, HS is 0.5.
-    """
-    here = StreetFeatures(rules, street)
-    work = here.against_clusters(opponent, clusters)
-    _check_size(here.space.size * clusters * 4)
-    out = np.empty((here.space.size, clusters), np.float32)
-    fill(here.space, lambda block: (work(block),), (out,), deals=here.deals, threads=threads, progress=progress)
-    return out
-
-
-def next_buckets(
-    rules: GameRules, street: int, table: Any, *, threads: int | None = None, progress: Progress | None = None
-) -> U16:
-    """uint16[hand, deal]: the buckets that every hand of a street may have on the next, ascending; one for each deal.
-
-    `table` is the bucket of every hand of the next street: unsigned, by the index of `HandSpace(rules, street + 1)`.
-    """
-    here = StreetFeatures(rules, street)
-    work, deals = here.next_buckets(table)
-    _check_size(here.space.size * deals * 2)
-    out = np.empty((here.space.size, deals), np.uint16)
-    fill(here.space, lambda block: (work(block),), (out,), deals=deals, threads=threads, progress=progress)
-    return out
-
-
-def stream_histograms(
-    rules: GameRules, street: int, bins: int = BINS, *, threads: int | None = None, progress: Progress | None = None
-) -> Iterator[tuple[U64, Any]]:
-    """Blocks of hands, every hand once, with their histograms: uint64[hand], uint32[hand, bin]. Nothing is kept."""
-    here = StreetFeatures(rules, street)
-    for block, sums in walk(here.space, here.summed(bins), deals=here.deals, threads=threads, progress=progress):
-        yield block.hand, sums.bins
-
-
-def stream_ochs(
-    rules: GameRules,
-    street: int,
-    opponent: U8,
-    clusters: int = 8,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Iterator[tuple[U64, F32]]:
-    """Blocks of hands, every hand once, with the rows of `ochs`: uint64[hand], float32[hand, cluster]."""
-    here = StreetFeatures(rules, street)
-    work = here.against_clusters(opponent, clusters)
-    for block, rows in walk(here.space, work, deals=here.deals, threads=threads, progress=progress):
-        yield block.hand, rows
-
-
-def stream_next_buckets(
-    rules: GameRules, street: int, table: Any, *, threads: int | None = None, progress: Progress | None = None
-) -> Iterator[tuple[U64, U16]]:
-    """Blocks of hands, every hand once, with the rows of `next_buckets`: uint64[hand], uint16[hand, deal]."""
-    here = StreetFeatures(rules, street)
-    work, deals = here.next_buckets(table)
-    for block, rows in walk(here.space, work, deals=deals, threads=threads, progress=progress):
-        yield block.hand, rows
 
 
 def _check_size(size: int) -> None:

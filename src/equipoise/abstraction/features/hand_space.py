@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.files.cache import mapped_arrays
 from equipoise.core.jit import I64, U8, U16, U64, inlined, kernel
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 
 FORMAT = 1  # of what is kept on disk: to be raised when any feature changes its meaning
@@ -32,7 +33,6 @@ SMALL = 1 << 20  # bytes: less is quicker to work out than to look up
 BOARDS_AT_ONCE = 64
 WORK_AT_ONCE = 1024  # deals of further cards: about ten milliseconds
 
-Progress: TypeAlias = Callable[[float], None]
 Result = TypeVar("Result")
 _0 = np.uint64(0)
 
@@ -239,13 +239,13 @@ class HandSpace:
         return HandBlock(boards, self.board_sizes[start:end], first, hole[:count], times[:count], hand[:count])
 
 
-def walk(
+def walk_hands(
     space: HandSpace,
     work: Callable[[HandBlock], Result],
     *,
     deals: int = 1,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Fraction | None = None,
 ) -> Iterator[tuple[HandBlock, Result]]:
     """What `work` makes of each block of boards, in order of boards; `deals` says how much work a board is."""
     threads = thread_count(threads)
@@ -276,7 +276,7 @@ def fill(
     *,
     deals: int = 1,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Fraction | None = None,
 ) -> None:
     """Put the rows that `work` makes of each block into arrays by hand; rows and arrays have one axis or two."""
 
@@ -285,5 +285,5 @@ def fill(
             width = array.shape[1] if array.ndim == 2 else 1
             scatter_rows(block.hand, rows.reshape(len(rows), width), array.reshape(len(array), width))
 
-    for _ in walk(space, put, deals=deals, threads=threads, progress=progress):
+    for _ in walk_hands(space, put, deals=deals, threads=threads, progress=progress):
         pass

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.abstraction.features.hand_space import HandSpace, HandTables, hole_mask, symmetries
+from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, HandTables, hole_mask, symmetries
 from equipoise.cards.hand_ranks import RankTables, rank_cards_on_board, rank_pairs_on_board, showdown_order
 from equipoise.cards.isomorphism import IndexTables, hand_index
 from equipoise.cards.showdown import DECK, Cards, meeting_lanes, showdown_lanes
@@ -109,7 +109,7 @@ def list_deals(board: U8, tables: HandTables, deals: Deals, symmetric: bool) -> 
 
 
 @inlined
-def deal(number: int, deals: Deals) -> None:
+def complete_board(number: int, deals: Deals) -> None:
     """Put a set of cards on the board."""
     before = deals.board.size - deals.place.size
     for i in range(deals.place.size):
@@ -163,20 +163,20 @@ class Sums(NamedTuple):
 
 @kernel
 def sum_strengths(
-    boards: U8, first: I64, holes: U16, tables: HandTables, game: Showdowns, deals: Deals, bin_of: U16, by_hole: Sums,
-    out: Sums,
-) -> None:  # fmt: skip
-    """The sums of the hands of some boards over all completions.
+    block: HandBlock, tables: HandTables, game: Showdowns, deals: Deals, bin_of: U16, by_hole: Sums, out: Sums
+) -> None:
+    """The sums of the hands of a block over all completions of their boards.
 
-    IN: see `HandBlock`, uint16[strength]; scratch: sums by hole; OUT: sums by place. With no bins, none are counted.
+    IN: the block, uint16[strength]; scratch: sums by hole; OUT: sums by place. With no bins, none are counted.
     """
+    boards, first, holes = block.boards, block.first, block.hole
     for board in range(boards.shape[0]):
         by_hole.total[:] = _0
         by_hole.squares[:] = _0
         by_hole.bins[:] = np.uint32(0)
         found, symmetry_count = list_deals(boards[board], tables, deals, True)
         for number in range(found):
-            deal(number, deals)
+            complete_board(number, deals)
             live = sort_holes(deals.board, game)
             count_wins(live, game)
             _add_strengths(game.order[:live], game.strength, deals.sizes[number], bin_of, by_hole)
@@ -242,19 +242,20 @@ def lanes(holes: int) -> Lanes:
 
 @kernel
 def sum_cluster_strengths(
-    boards: U8, first: I64, holes: U16, tables: HandTables, game: Showdowns, deals: Deals, member: F32, work: Lanes,
+    block: HandBlock, tables: HandTables, game: Showdowns, deals: Deals, member: F32, work: Lanes,
     by_hole: F64, out: F32, completions: int,
 ) -> None:  # fmt: skip
-    """Strength against each cluster of opponent holes, the mean over completions, of the hands of some boards.
+    """Strength against each cluster of opponent holes, the mean over completions, of the hands of a block.
 
-    IN: see `HandBlock`, float32[hole, lane] 1 for the hole's cluster; scratch: float64[hole, lane];
+    IN: the block, float32[hole, lane] 1 for the hole's cluster; scratch: float64[hole, lane];
     OUT: float32[place, cluster].
     """
+    boards, first, holes = block.boards, block.first, block.hole
     for board in range(boards.shape[0]):
         by_hole[:] = 0.0
         found, symmetry_count = list_deals(boards[board], tables, deals, True)
         for number in range(found):
-            deal(number, deals)
+            complete_board(number, deals)
             live = sort_holes(deals.board, game)
             _meet_clusters(game, live, member, work)
             _add_shares(game.order[:live], np.float64(deals.sizes[number]), work, by_hole)
@@ -299,13 +300,13 @@ def _meet_clusters(game: Showdowns, live: int, member: F32, work: Lanes) -> None
 
 @kernel
 def next_rows(
-    boards: U8, first: I64, holes: U16, tables: HandTables, deals: Deals, next_index: IndexTables, table: Any,
-    cards: U8, out: U16,
-) -> None:  # fmt: skip
-    """The buckets of the hands that some boards' hands become, one a deal of the next street's cards.
+    block: HandBlock, tables: HandTables, deals: Deals, next_index: IndexTables, table: Any, cards: U8, out: U16
+) -> None:
+    """The next street's buckets of the hands of a block, one for each deal of the next street's cards.
 
-    IN: see `HandBlock`, [hand of the next street]; scratch: uint8[card of such a hand]; OUT: uint16[place, deal].
+    IN: the block, [hand of the next street]; scratch: uint8[card of such a hand]; OUT: uint16[place, deal].
     """
+    boards, first, holes = block.boards, block.first, block.hole
     hole_cards = tables.hole_card.shape[1]
     for board in range(boards.shape[0]):
         found, _ = list_deals(boards[board], tables, deals, False)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from equipoise.abstraction.features.hand_space import Progress
 from equipoise.abstraction.maps.bucket_map import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
 from equipoise.abstraction.maps.card_recipe import KMEANS, CardRecipe
 from equipoise.abstraction.maps.hierarchy import hierarchical_streets
@@ -17,9 +15,8 @@ from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
 from equipoise.core.files.cache import cache_folder
+from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
-
-Tell: TypeAlias = Callable[[str, float], None]  # what is being done, and how far it is
 
 
 def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
@@ -36,23 +33,6 @@ def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
     return recipe.model_copy(update={"public": public.model_copy(update={"base": base})}).text()
 
 
-def planned_buckets(rules: GameRules, recipe: CardRecipe) -> tuple[int, ...]:
-    """How many buckets each street of a recipe's map will have: known before anything is built."""
-    counts: list[int] = []
-    first_public = recipe.public_street(rules) if recipe.public else rules.rounds
-    for street, own in enumerate(recipe.streets):
-        if own.buckets is None:
-            counts.append(HandIndexer(rules.deals(street), rules.deck).size)
-            continue
-        parts = own.buckets * (own.second or 1)
-        if recipe.public and street >= first_public:
-            parts *= recipe.public.clusters
-        elif own.method == "percentile" and own.nested and street:
-            parts *= counts[-1]
-        counts.append(parts)
-    return tuple(counts)
-
-
 def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
     """About what the map's tables will take: two bytes a hand of every street that is not lossless."""
     total = 0
@@ -64,7 +44,9 @@ def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
     return total
 
 
-def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *, keep: bool = True) -> BucketMap:
+def build_map(
+    rules: GameRules, recipe: CardRecipe, progress: Progress | None = None, *, keep: bool = True
+) -> BucketMap:
     """The map of a recipe: opened if it was built before, else built, and kept."""
     path = map_path(rules, recipe)
     if keep:
@@ -72,7 +54,7 @@ def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *,
             kept = BucketMap.load(path, rules)
             if kept.recipe == recipe_text(rules, recipe):
                 return kept
-    found = _Building(rules, recipe, tell).run()
+    found = _Building(rules, recipe, progress).run()
     if keep and found.bytes:
         with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
             found.save(path)
@@ -81,8 +63,8 @@ def build_map(rules: GameRules, recipe: CardRecipe, tell: Tell | None = None, *,
 
 
 class _Building:
-    def __init__(self, rules: GameRules, recipe: CardRecipe, tell: Tell | None) -> None:
-        self.rules, self.recipe, self.tell = rules, recipe, tell
+    def __init__(self, rules: GameRules, recipe: CardRecipe, progress: Progress | None) -> None:
+        self.rules, self.recipe, self.progress = rules, recipe, progress
         self.streets: dict[int, StreetBuckets] = {}
         self.costs: dict[int, float] = {}
         self.public: PublicBuckets | None = None
@@ -92,7 +74,7 @@ class _Building:
         rules, recipe = self.rules, self.recipe
         upto = rules.rounds
         if recipe.public:
-            self.streets, self.public, about = hierarchical_streets(rules, recipe, self._stage)
+            self.streets, self.public, about = hierarchical_streets(rules, recipe, self.progress)
             self.about["public"] = about
             upto = recipe.public_street(rules)
         self._cluster(upto)
@@ -102,7 +84,7 @@ class _Building:
                     self.streets[street] = self._one(street)
         if self.costs:
             self.about["costs"] = {str(street): cost for street, cost in sorted(self.costs.items())}
-        nested = [self._tells_before(street) for street in range(1, rules.rounds)]
+        nested = [self._determines_previous(street) for street in range(1, rules.rounds)]
         return BucketMap(
             rules,
             tuple(self.streets[s] for s in range(rules.rounds)),
@@ -123,7 +105,7 @@ class _Building:
             assert recipe.buckets is not None
             with street_named(self.rules, street):
                 after = cluster_street(
-                    self.rules, street, recipe, self.recipe.seed, after, self._stage(f"street {street + 1}")
+                    self.rules, street, recipe, self.recipe.seed, after, stage(self.progress, f"street {street + 1}")
                 )
             self.costs[street] = after.cost
             deals = self.rules.unordered_deals(street)
@@ -133,7 +115,9 @@ class _Building:
         recipe = self.recipe.streets[street]
         if recipe.method == "lossless":
             return lossless_street(self.rules, street)
-        return percentile_street(self.rules, street, recipe, self._so_far(street), self._stage(f"street {street + 1}"))
+        return percentile_street(
+            self.rules, street, recipe, self._so_far(street), stage(self.progress, f"street {street + 1}")
+        )
 
     def _so_far(self, street: int) -> BucketMap | None:
         """A map whose streets before this one are done; the others stand in."""
@@ -143,13 +127,9 @@ class _Building:
         streets = tuple(self.streets[s] if s < street else replace(first) for s in range(self.rules.rounds))
         return BucketMap(self.rules, streets)
 
-    def _tells_before(self, street: int) -> bool:
+    def _determines_previous(self, street: int) -> bool:
         """Whether a street's bucket tells the bucket of the street before, by how it was made."""
         recipe = self.recipe.streets[street]
         if self.streets[street - 1].buckets == 1:
             return True
         return recipe.method == "lossless" or (recipe.method == "percentile" and recipe.nested)
-
-    def _stage(self, name: str) -> Progress | None:
-        tell = self.tell
-        return None if tell is None else lambda done: tell(name, done)

@@ -18,11 +18,12 @@ from math import comb
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.abstraction.features.card_features import MOST_DEALS
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.text import load_toml
 from equipoise.games.bet_menu import street_names
@@ -47,15 +48,10 @@ MOST_PARTS = 1 << 16  # of a percentile street, within a bucket of the street be
 MOST_NEXT = 1 << 16  # buckets of a street that "potential" looks at
 MOST_LOSSLESS = 1 << 30  # hands of a street that may be told apart
 PUBLIC = "public"
-SAID = {"model_type": "not a table", "extra_forbidden": "unknown key", "missing": "must be given"}
 EXAMPLE = 'write e.g. flop = { method = "emd", buckets = 200 }'
 
 
-class _Checked(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class StreetRecipe(_Checked):
+class StreetRecipe(CheckedModel):
     """One street. What a method does not use must be left out."""
 
     method: Method = "lossless"
@@ -87,7 +83,7 @@ class StreetRecipe(_Checked):
         return self
 
 
-class PublicRecipe(_Checked):
+class PublicRecipe(CheckedModel):
     """Clusters of public boards (Tartanian7): the base is a number of buckets to make, or a file of a BucketMap."""
 
     clusters: int = Field(ge=1, le=10_000)
@@ -96,7 +92,7 @@ class PublicRecipe(_Checked):
     objective: Literal["sum", "mean", "medoid"] = "sum"
 
 
-class CardRecipe(_Checked):
+class CardRecipe(CheckedModel):
     """All streets of a game, by number."""
 
     streets: tuple[StreetRecipe, ...]
@@ -107,7 +103,7 @@ class CardRecipe(_Checked):
         """The recipe as one line, all defaults written out: what a map is marked with."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
-    def buckets(self, rules: GameRules) -> list[int]:
+    def buckets(self, rules: GameRules) -> tuple[int, ...]:
         """How many buckets each street gets, counting those of every cluster and within those of the street before."""
         found: list[int] = []
         for number, street in enumerate(self.streets):
@@ -118,7 +114,7 @@ class CardRecipe(_Checked):
             if self.public and number >= self.public_street(rules):
                 times = self.public.clusters
             found.append(street.buckets * (street.second or 1) * times)
-        return found
+        return tuple(found)
 
     def public_street(self, rules: GameRules) -> int:
         """The street whose boards are clustered."""
@@ -128,7 +124,7 @@ class CardRecipe(_Checked):
         return street_names(rules.rounds).index(self.public.street)
 
 
-def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = "") -> CardRecipe:
+def read_card_recipe(table: Mapping[str, Any] | str, rules: GameRules, where: str = "") -> CardRecipe:
     """A recipe's `[cards]` for a game, or the word `lossless` for all streets; refused if it cannot be done."""
     if isinstance(table, str):
         table = dict.fromkeys(street_names(rules.rounds), table)
@@ -147,10 +143,10 @@ def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = ""
         "streets": tuple({"method": street} if isinstance(street, str) else street for street in streets),
         **{key: table[key] for key in (PUBLIC, "seed") if key in table},
     }
-    try:
-        recipe = CardRecipe.model_validate(data)
-    except ValidationError as error:
-        raise _one_line(error, names, where) from None
+    recipe = check_table(
+        CardRecipe, data, where, EXAMPLE,
+        remedies={PUBLIC: "write e.g. public = { clusters = 8 }"}, elements={"streets": names},
+    )  # fmt: skip
     try:
         _check_public(rules, recipe, names)
         for number, name in enumerate(names):
@@ -160,29 +156,14 @@ def read_cards(table: Mapping[str, Any] | str, rules: GameRules, where: str = ""
     return recipe
 
 
-def load_cards(path: str | Path, rules: GameRules) -> CardRecipe:
+def load_card_recipe(path: str | Path, rules: GameRules) -> CardRecipe:
     """The `[cards]` table of a TOML file (a recipe)."""
-    return read_cards(load_recipe_table(path).get("cards", "lossless"), rules, str(path))
+    return read_card_recipe(load_recipe_table(path).get("cards", "lossless"), rules, str(path))
 
 
 def load_recipe_table(path: str | Path) -> dict[str, Any]:
     """The whole table of a recipe's TOML file."""
     return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
-
-
-def _one_line(error: ValidationError, names: tuple[str, ...], where: str) -> InputError:
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    if path[:1] == ["streets"] and len(path) > 1 and path[1].isdigit():
-        path = [names[int(path[1])], *path[2:]]
-    said = SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
-    given = f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
-    remedy = "write e.g. public = { clusters = 8 }" if path[:1] == [PUBLIC] else EXAMPLE
-    if first["type"] == "extra_forbidden":
-        known = PublicRecipe if path[0] == PUBLIC else StreetRecipe
-        remedy = f"known: {', '.join(known.model_fields)}"
-    # Of a key that takes several types, the path goes on with the type.
-    return InputError(f"{'.'.join(path[:2])}: {said}{given}", where=where, remedy=remedy)
 
 
 def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:

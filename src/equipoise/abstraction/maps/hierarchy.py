@@ -12,7 +12,6 @@ cluster puts the cells into its buckets, by the same features, a cell weighing a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,39 +25,38 @@ from equipoise.abstraction.clustering.public_boards import (
     transition_table,
 )
 from equipoise.abstraction.features.card_features import strengths
-from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, Progress, walk
+from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, walk_hands
 from equipoise.abstraction.maps import bucket_map as maps
 from equipoise.abstraction.maps.bucket_map import BucketMap, PublicBuckets, StreetBuckets
 from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe
-from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, fit, part, street_named, street_points
+from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, fit, street_named, street_points
 from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, F64, I64, U8, U16, U64, kernel
+from equipoise.core.jit import F32, F64, U8, U16, kernel
+from equipoise.core.progress import Fraction, Progress, part, stage
 from equipoise.games.rules import GameRules
 
 CELLS = 10  # cells of a later street for each private bucket, unless the recipe says
 MOST_CELLS = 5000
 
-Tell = Callable[[str], Progress | None]  # of a stage, where its progress goes
-
 
 def hierarchical_streets(
-    rules: GameRules, recipe: CardRecipe, tell: Tell
+    rules: GameRules, recipe: CardRecipe, progress: Progress | None
 ) -> tuple[dict[int, StreetBuckets], PublicBuckets, dict[str, Any]]:
     """The streets from the public one on, the public clusters, and what is worth reporting of them."""
     street = recipe.public_street(rules)
-    found = cluster_boards(rules, recipe, tell)
+    found = cluster_boards(rules, recipe, progress)
     public = PublicBuckets(street, found.labels.astype(np.uint16), len(found.sizes))
     streets = {}
     for number in range(street, rules.rounds):
-        own, progress = recipe.streets[number], tell(f"street {number + 1}")
+        own, fraction = recipe.streets[number], stage(progress, f"street {number + 1}")
         with street_named(rules, number):
             if own.method == "lossless":
                 streets[number] = maps.lossless_street(rules, number)
             elif number == street:
-                streets[number] = _street_of_clusters(rules, number, own, public, recipe.seed, progress)
+                streets[number] = _street_of_clusters(rules, number, own, public, recipe.seed, fraction)
             else:
-                streets[number] = _street_of_cells(rules, number, own, public, recipe.seed, progress)
+                streets[number] = _street_of_cells(rules, number, own, public, recipe.seed, fraction)
     about = {
         "clusters": len(found.sizes),
         "balance": found.balance,
@@ -71,23 +69,23 @@ def hierarchical_streets(
     return streets, public, about
 
 
-def cluster_boards(rules: GameRules, recipe: CardRecipe, tell: Tell) -> PublicClusters:
+def cluster_boards(rules: GameRules, recipe: CardRecipe, progress: Progress | None) -> PublicClusters:
     """Algorithms 2 and 3 on the boards of the public street, in the order of their index."""
     assert recipe.public is not None
     street = recipe.public_street(rules)
-    distances = board_distances(rules, recipe, street, tell)
+    distances = board_distances(rules, recipe, street, progress)
     return cluster_public(
         distances, recipe.public.clusters, seed=recipe.seed, objective=recipe.public.objective,
         weights=board_weights(rules, street),
     )  # fmt: skip
 
 
-def board_distances(rules: GameRules, recipe: CardRecipe, street: int, tell: Tell) -> F32:
+def board_distances(rules: GameRules, recipe: CardRecipe, street: int, progress: Progress | None) -> F32:
     """float32[board, board]: Algorithm 2's distances; kept on disk unless the base is somebody's file."""
     assert recipe.public is not None
 
     def build() -> dict[str, Any]:
-        return {"distances": public_distances(*base_transitions(rules, recipe, street, tell))}
+        return {"distances": public_distances(*base_transitions(rules, recipe, street, progress))}
 
     space, base = HandSpace(rules, street), recipe.public.base
     size = 0 if isinstance(base, str) else 4 * len(public_boards(rules, street)) ** 2
@@ -95,7 +93,7 @@ def board_distances(rules: GameRules, recipe: CardRecipe, street: int, tell: Tel
     return distances
 
 
-def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, tell: Tell) -> tuple[Any, int]:
+def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, progress: Progress | None) -> tuple[Any, int]:
     """Algorithm 2's table T, [board, base bucket], and how many private states a board has."""
     assert recipe.public is not None
     base, boards = recipe.public.base, public_boards(rules, street)
@@ -106,7 +104,7 @@ def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, tell: Te
     else:
         own, buckets = StreetRecipe(method="emd", buckets=base), base
         try:
-            label = cluster_street(rules, street, own, recipe.seed, progress=tell("base")).label
+            label = cluster_street(rules, street, own, recipe.seed, progress=stage(progress, "base")).label
         except InputError as error:
             raise InputError(f"public.base: {error.what}", remedy=error.remedy) from None
         rows = _rows_of_boards(HandSpace(rules, street), boards, label)
@@ -140,7 +138,7 @@ def board_weights(rules: GameRules, street: int) -> F64:
 
 
 def _street_of_clusters(
-    rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Progress | None
+    rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Fraction | None
 ) -> StreetBuckets:
     """The street whose boards are clustered: each cluster's hands by k-means."""
     assert recipe.buckets is not None
@@ -163,7 +161,7 @@ def _street_of_clusters(
 
 
 def _private(
-    points: Any, weights: Any, recipe: StreetRecipe, metric: Metric, seed: int, number: int, progress: Progress | None
+    points: Any, weights: Any, recipe: StreetRecipe, metric: Metric, seed: int, number: int, progress: Fraction | None
 ) -> Any:
     """Buckets of the hands (or cells) of one public cluster."""
     assert recipe.buckets is not None
@@ -175,7 +173,7 @@ def _private(
 
 
 def _street_of_cells(
-    rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Progress | None
+    rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Fraction | None
 ) -> StreetBuckets:
     """A later street: fine cells once, put into buckets by each cluster."""
     assert recipe.buckets is not None
@@ -196,7 +194,7 @@ def _street_of_cells(
     return StreetBuckets(space.indexer.rounds, buckets, cells.label, join, maps.PUBLIC, recipe.method)
 
 
-def weigh_cells(space: HandSpace, public: PublicBuckets, cells: Clusters, seen: int, progress: Progress | None) -> F64:
+def weigh_cells(space: HandSpace, public: PublicBuckets, cells: Clusters, seen: int, progress: Fraction | None) -> F64:
     """float64[public cluster, cell]: how many deals are of each, any of a board's cards being the clustered ones."""
     indexer = HandIndexer((seen,), space.rules.deck)
     subsets = np.array(list(itertools.combinations(range(space.board_cards), seen)), np.uint8)
@@ -205,23 +203,19 @@ def weigh_cells(space: HandSpace, public: PublicBuckets, cells: Clusters, seen: 
     def work(block: HandBlock) -> F64:
         found = np.zeros_like(weights)
         count_cells(
-            block.boards, block.sizes, block.first, block.times, block.hand, subsets, indexer.tables,
-            public.label, cells.label, np.empty(seen, np.uint8), np.empty(public.clusters), found,
+            block, subsets, indexer.tables, public.label, cells.label,
+            np.empty(seen, np.uint8), np.empty(public.clusters), found,
         )  # fmt: skip
         return found
 
-    for _, found in walk(space, work, progress=progress):
+    for _, found in walk_hands(space, work, progress=progress):
         weights += found
     return weights
 
 
 @kernel
 def count_cells(
-    boards: U8,
-    sizes: U16,
-    first: I64,
-    times: U8,
-    hand: U64,
+    block: HandBlock,
     subsets: U8,
     indexing: IndexTables,
     label: U16,
@@ -231,14 +225,14 @@ def count_cells(
     weights: F64,
 ) -> None:
     """IN: a block of hands, uint8[subset, card], uint16[board], [hand]; scratch; IN OUT: float64[cluster, cell]."""
-    for board in range(boards.shape[0]):
+    for board in range(block.boards.shape[0]):
         share[:] = 0.0
         for subset in range(subsets.shape[0]):
             for i in range(subsets.shape[1]):
-                cards[i] = boards[board, subsets[subset, i]]
-            share[label[hand_index(cards, indexing)]] += np.float64(sizes[board])
+                cards[i] = block.boards[board, subsets[subset, i]]
+            share[label[hand_index(cards, indexing)]] += np.float64(block.sizes[board])
         for cluster in range(share.size):
             if share[cluster] > 0.0:
                 row = weights[cluster]
-                for place in range(first[board], first[board + 1]):
-                    row[cell[hand[place]]] += share[cluster] * np.float64(times[place])
+                for place in range(block.first[board], block.first[board + 1]):
+                    row[cell[block.hand[place]]] += share[cluster] * np.float64(block.times[place])

@@ -19,19 +19,13 @@ import numpy as np
 from equipoise.abstraction.clustering.distance import Metric, distances
 from equipoise.abstraction.clustering.kmeans import kmeans, nearest
 from equipoise.abstraction.clustering.potential_aware import potential_kmeans, potential_nearest
-from equipoise.abstraction.features.card_features import (
-    StreetFeatures,
-    histograms,
-    next_buckets,
-    ochs,
-    stream_ochs,
-    strengths,
-)
-from equipoise.abstraction.features.hand_space import HandSpace, Progress
+from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
+from equipoise.abstraction.features.hand_space import HandSpace
 from equipoise.abstraction.maps.card_recipe import StreetRecipe
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I64, U8
+from equipoise.core.progress import Fraction, part
 from equipoise.games.bet_menu import street_names
 from equipoise.games.rules import GameRules
 
@@ -56,7 +50,7 @@ def cluster_street(
     recipe: StreetRecipe,
     seed: int,
     after: Clusters | None = None,
-    progress: Progress | None = None,
+    progress: Fraction | None = None,
 ) -> Clusters:
     """The clusters of a street's hands; `after` are those of the next street, for "potential"."""
     assert recipe.buckets is not None
@@ -76,12 +70,12 @@ def cluster_street(
 
 
 def street_points(
-    rules: GameRules, street: int, recipe: StreetRecipe, seed: int, progress: Progress | None = None
+    rules: GameRules, street: int, recipe: StreetRecipe, seed: int, progress: Fraction | None = None
 ) -> tuple[Any, Metric]:
     """What k-means sees of all hands of a street, [hand, column], and how it measures."""
     if recipe.method == "ochs":
-        opponent = opponent_clusters(rules, recipe.clusters, seed)
-        return ochs(rules, street, opponent, recipe.clusters, progress=progress), "l2"
+        ochs = StreetFeatures(rules, street).ochs(opponent_clusters(rules, recipe.clusters, seed), recipe.clusters)
+        return ochs.table(progress=progress), "l2"
     if HandSpace(rules, street).last:
         top = StreetFeatures(rules, street).top
         return (strengths(rules, progress=progress) / np.float32(top))[:, np.newaxis], "l2"
@@ -98,7 +92,7 @@ def fit(
     buckets: int,
     metric: Metric,
     seed: int,
-    progress: Progress | None = None,
+    progress: Fraction | None = None,
 ) -> F32:
     """Centroids of points, fitted to a sample of them."""
     chosen = sample(len(points), recipe.sample, seed)
@@ -117,7 +111,7 @@ def sample(size: int, wanted: int, seed: int) -> I64 | None:
 
 
 def _assign(
-    space: HandSpace, blocks: Iterator[tuple[Any, Any]], centroids: F32, metric: Metric, progress: Progress | None
+    space: HandSpace, blocks: Iterator[tuple[Any, Any]], centroids: F32, metric: Metric, progress: Fraction | None
 ) -> Clusters:
     """Every hand to its nearest centroid; blocks of (hands, features)."""
     label = np.empty(space.size, np.min_scalar_type(len(centroids) - 1).newbyteorder("="))
@@ -133,7 +127,7 @@ def _assign(
     return Clusters(_wide(label), centroids, metric, ground, cost / float(space.weights.sum(dtype=np.int64)))
 
 
-def _by_strength(space: HandSpace, recipe: StreetRecipe, seed: int, progress: Progress | None) -> Clusters:
+def _by_strength(space: HandSpace, recipe: StreetRecipe, seed: int, progress: Fraction | None) -> Clusters:
     """The last street by strength alone: hands of equal strength are one point."""
     assert recipe.buckets is not None
     found = strengths(space.rules, progress=part(progress, 0, 0.8))
@@ -158,7 +152,7 @@ def _by_strength(space: HandSpace, recipe: StreetRecipe, seed: int, progress: Pr
     return Clusters(by_strength[found], clustering.centroids, "l2", ground, clustering.cost)
 
 
-def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, progress: Progress | None) -> Clusters:
+def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, progress: Fraction | None) -> Clusters:
     """OCHS of too many hands to keep: one pass for the sample, one to assign."""
     assert recipe.buckets is not None
     chosen = sample(space.size, recipe.sample, seed)
@@ -168,9 +162,8 @@ def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, 
     wanted[chosen] = True
     hands_of: list[Any] = []
     rows_of: list[Any] = []
-    for hands, rows in stream_ochs(
-        space.rules, space.street, opponent, recipe.clusters, progress=part(progress, 0, 0.3)
-    ):
+    ochs = StreetFeatures(space.rules, space.street).ochs(opponent, recipe.clusters)
+    for hands, rows in ochs.stream(progress=part(progress, 0, 0.3)):
         here = wanted[hands]
         hands_of.append(hands[here])
         rows_of.append(rows[here])
@@ -181,7 +174,7 @@ def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, 
         rows, space.weights[hands].astype(np.float64), recipe.buckets, metric="l2", seed=seed,
         restarts=recipe.restarts, iterations=recipe.iterations, progress=part(progress, 0.3, 0.5),
     ).centroids  # fmt: skip
-    blocks = _gathered(stream_ochs(space.rules, space.street, opponent, recipe.clusters))
+    blocks = _gathered(ochs.stream())
     return _assign(space, blocks, centroids, "l2", part(progress, 0.5, 1))
 
 
@@ -200,10 +193,11 @@ def _gathered(blocks: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
 
 
 def _by_potential(
-    space: HandSpace, recipe: StreetRecipe, seed: int, after: Clusters, progress: Progress | None
+    space: HandSpace, recipe: StreetRecipe, seed: int, after: Clusters, progress: Fraction | None
 ) -> Clusters:
     assert recipe.buckets is not None
-    found = next_buckets(space.rules, space.street, after.label, progress=part(progress, 0, 0.2))
+    feature = StreetFeatures(space.rules, space.street).next_buckets(after.label)
+    found = feature.table(progress=part(progress, 0, 0.2))
     chosen = sample(space.size, recipe.sample, seed)
     rows, weights = (found, space.weights) if chosen is None else (found[chosen], space.weights[chosen])
     clustering = potential_kmeans(
@@ -255,8 +249,3 @@ def street_named(rules: GameRules, street: int) -> Iterator[None]:
     except InputError as error:
         name = street_names(rules.rounds)[street]
         raise InputError(f"{name}: {error.what}", where=error.where, remedy=error.remedy) from None
-
-
-def part(progress: Progress | None, first: float, last: float) -> Progress | None:
-    """Progress of a part of the work."""
-    return None if progress is None else lambda done: progress(first + (last - first) * done)

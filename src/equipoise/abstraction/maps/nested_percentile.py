@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import itertools
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.abstraction.features import strength
 from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
-from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, HandTables, Progress, walk
+from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, HandTables, walk_hands
 from equipoise.abstraction.maps.bucket_map import BEFORE, BucketMap, BucketTables, StreetBuckets, fill_board
 from equipoise.abstraction.maps.card_recipe import StreetRecipe
 from equipoise.abstraction.maps.percentile import percentile_buckets, percentile_parts, percentile_two
 from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F64, I32, U8, U16, kernel
+from equipoise.core.jit import F64, I32, U8, kernel
+from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 
 MOST_ORDERED = 60_000_000  # hands of a table
@@ -30,7 +31,7 @@ AT_ONCE = 1 << 20
 
 
 def percentile_street(
-    rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap | None, progress: Progress | None = None
+    rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap | None, progress: Fraction | None = None
 ) -> StreetBuckets:
     """The percentile buckets of a street; `before` is a map whose streets before this one are done."""
     assert recipe.buckets is not None
@@ -60,7 +61,7 @@ def percentile_street(
     return StreetBuckets(deals, buckets, cell, method="percentile")
 
 
-def street_keys(rules: GameRules, street: int, recipe: StreetRecipe, progress: Progress | None) -> list[Any]:
+def street_keys(rules: GameRules, street: int, recipe: StreetRecipe, progress: Fraction | None) -> list[Any]:
     """What hands are sorted by, whole numbers: sums of squares of strength, of strength, or both in this order."""
     if HandSpace(rules, street).last:
         key: Any = strengths(rules, progress=progress)
@@ -91,10 +92,9 @@ def ordered_hands(space: HandSpace, deals: tuple[int, ...], before: BucketMap) -
     cards = np.empty(sum(deals), np.uint8)
 
     def work(block: HandBlock) -> None:
-        weigh_ordered(block.boards, block.sizes, block.first, block.hole, block.times, space.tables, orders,
-                      indexer.tables, cards.copy(), weights)  # fmt: skip
+        weigh_ordered(block, space.tables, orders, indexer.tables, cards.copy(), weights)
 
-    for _ in walk(space, work, deals=len(orders)):
+    for _ in walk_hands(space, work, deals=len(orders)):
         pass
     return hand, weights, parent
 
@@ -113,31 +113,22 @@ def deal_orders(deals: tuple[int, ...]) -> U8:
 
 @kernel
 def weigh_ordered(
-    boards: U8,
-    sizes: U16,
-    first: Any,
-    hole: U16,
-    times: U8,
-    hands: HandTables,
-    orders: U8,
-    indexing: IndexTables,
-    cards: U8,
-    weights: U8,
+    block: HandBlock, hands: HandTables, orders: U8, indexing: IndexTables, cards: U8, weights: U8
 ) -> None:
     """Add how often ordered hands are dealt. IN: a block of hands, uint8[order, card]; scratch; IN OUT: uint8[hand]."""
     hole_cards = hands.hole_card.shape[1]
-    for board in range(boards.shape[0]):
-        for place in range(first[board], first[board + 1]):
+    for board in range(block.boards.shape[0]):
+        for place in range(block.first[board], block.first[board + 1]):
             for i in range(hole_cards):
-                cards[i] = hands.hole_card[hole[place], i]
+                cards[i] = hands.hole_card[block.hole[place], i]
             for order in range(orders.shape[0]):
                 for i in range(orders.shape[1]):
-                    cards[hole_cards + i] = boards[board, orders[order, i]]
-                weights[hand_index(cards, indexing)] += np.uint8(sizes[board] * times[place])
+                    cards[hole_cards + i] = block.boards[board, orders[order, i]]
+                weights[hand_index(cards, indexing)] += np.uint8(block.sizes[board] * block.times[place])
 
 
 def _by_strength_within(
-    rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap, progress: Progress | None
+    rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap, progress: Fraction | None
 ) -> StreetBuckets:
     """The last street of a game whose ordered hands are too many: by bucket before and strength."""
     assert recipe.buckets is not None
@@ -157,7 +148,7 @@ def _by_strength_within(
     )
 
 
-def weigh_pairs(rules: GameRules, street: int, before: BucketMap, weight: F64, progress: Progress | None) -> F64:
+def weigh_pairs(rules: GameRules, street: int, before: BucketMap, weight: F64, progress: Fraction | None) -> F64:
     """float64[bucket before, strength]: how many deals are of each, the order of the board's rounds told apart."""
     space = HandSpace(rules, street - 1)
     to_come = rules.board_size(street) - space.board_cards
@@ -165,38 +156,40 @@ def weigh_pairs(rules: GameRules, street: int, before: BucketMap, weight: F64, p
 
     def work(block: HandBlock) -> F64:
         found = np.zeros_like(weight)
-        count_pairs(
-            block.boards, block.sizes, space.tables, strength.showdowns(space), strength.deals(space, to_come),
-            before.tables, space.street, orders, np.empty((len(orders), rules.deck.holes(rules.hole_cards)), np.int32),
-            np.empty(rules.hole_cards + space.board_cards, np.uint8), np.empty(space.board_cards, np.uint8), found,
-        )  # fmt: skip
+        buffers = PairBuffers(
+            np.empty((len(orders), rules.deck.holes(rules.hole_cards)), np.int32),
+            np.empty(rules.hole_cards + space.board_cards, np.uint8),
+            np.empty(space.board_cards, np.uint8),
+        )
+        showdowns, deals = strength.showdowns(space), strength.deals(space, to_come)
+        count_pairs(block, space.tables, showdowns, deals, before.tables, space.street, orders, buffers, found)
         return found
 
-    for _, found in walk(space, work, deals=comb(rules.deck.size, to_come), progress=progress):
+    for _, found in walk_hands(space, work, deals=comb(rules.deck.size, to_come), progress=progress):
         weight += found
     return weight
 
 
+class PairBuffers(NamedTuple):
+    """Scratch of `count_pairs`."""
+
+    rows: I32  # [order, hole] buckets on the previous street
+    cards: U8  # [card of a hand]
+    ordered: U8  # [card of a board]
+
+
 @kernel
 def count_pairs(
-    boards: U8,
-    sizes: U16,
-    hands: HandTables,
-    game: strength.Showdowns,
-    deals: strength.Deals,
-    before: BucketTables,
-    street: int,
-    orders: U8,
-    rows: I32,
-    cards: U8,
-    ordered: U8,
-    weight: F64,
-) -> None:
-    """IN: uint8[board, card], their sizes, uint8[order, card]; scratch: int32[order, hole], uint8[card] x 2;
+    block: HandBlock, hands: HandTables, game: strength.Showdowns, deals: strength.Deals, before: BucketTables,
+    street: int, orders: U8, buffers: PairBuffers, weight: F64,
+) -> None:  # fmt: skip
+    """IN: the boards of a block, buckets of `street`, uint8[order, card]; IN OUT: float64[previous bucket, strength].
 
-    IN OUT: float64[bucket before, strength].
+    Nine parameters: the tables of three subjects (hands, showdowns, deals) cannot be merged.
     """
+    rows, cards, ordered = buffers
     none = rows[0, :0]
+    boards, sizes = block.boards, block.sizes
     for board in range(boards.shape[0]):
         for order in range(orders.shape[0]):
             for i in range(orders.shape[1]):
@@ -204,7 +197,7 @@ def count_pairs(
             fill_board(ordered, street, hands.hole_card, none, before, cards, rows[order])
         found, _ = strength.list_deals(boards[board], hands, deals, True)
         for number in range(found):
-            strength.deal(number, deals)
+            strength.complete_board(number, deals)
             live = strength.sort_holes(deals.board, game)
             strength.count_wins(live, game)
             times = np.float64(sizes[board]) * np.float64(deals.sizes[number])

@@ -12,7 +12,6 @@ import numpy as np
 from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
 from equipoise.abstraction.report.numbers import SAMPLES, number_or_none
 from equipoise.abstraction.report.summary import (
     BucketSummary,
@@ -26,6 +25,7 @@ from equipoise.cards.deck import hole_cards, hole_index
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import renamed_cards
 from equipoise.core.errors import InputError
+from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
 
 LOOKED_AT = 200_000  # random deals, for other hands of a bucket
@@ -67,16 +67,17 @@ class HandBucket:
         return asdict(self)
 
 
-def describe_hand(found: BucketMap, hole: str, board: str, *, seed: int = 1, tell: Tell | None = None) -> HandBucket:
+def describe_hand(
+    found: BucketMap, hole: str, board: str, *, seed: int = 1, progress: Progress | None = None
+) -> HandBucket:
     """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, and what is like it."""
     rules = found.rules
     cards, street = read_hand(rules, hole, board)
     bucket = found.bucket(cards[: rules.hole_cards], cards[rules.hole_cards :])
     summary = None
     if not all_told_apart(found, street):
-        name = f"strength, {rules.street_name(street)}"
-        stage = None if tell is None else lambda done: tell(name, done)
-        summary = summarize(found, street, lambda: some_deals(found, SAMPLES, seed), (SAMPLES, seed), stage)
+        fraction = stage(progress, f"strength, {rules.street_name(street)}")
+        summary = summarize(found, street, lambda: some_deals(found, SAMPLES, seed), (SAMPLES, seed), fraction)
     ehs, ehs2 = _own_strength(found, street, cards, summary, bucket)
     return HandBucket(
         hand=hand_text(rules, cards),

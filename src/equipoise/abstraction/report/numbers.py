@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.features.hand_space import Progress
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
 from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.abstraction.report.public_clusters import PublicReport, public_report
 from equipoise.abstraction.report.summary import (
@@ -28,6 +26,7 @@ from equipoise.abstraction.report.summary import (
     told_one_by_one,
 )
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.progress import Progress, stage
 
 SAMPLES = 1_000_000
 HANDS = 3  # of each bucket that are shown
@@ -110,26 +109,28 @@ def number_or_none(value: Any) -> float | None:
 
 
 def describe(
-    name: str, found: BucketMap, cards: CardRecipe, *, samples: int = SAMPLES, seed: int = 1, tell: Tell | None = None
+    name: str,
+    found: BucketMap,
+    cards: CardRecipe,
+    *,
+    samples: int = SAMPLES,
+    seed: int = 1,
+    progress: Progress | None = None,
 ) -> AbstractionReport:
     """Look into the buckets of a map that was made by `cards`."""
-    if tell:
-        tell("deals", 0.0)
+    if progress:
+        progress("deals", 0.0)
     deals = some_deals(found, samples, seed)
     streets, summaries = [], []
     for number in range(found.rules.rounds):
         summary = None
         if not all_told_apart(found, number):
-            stage = _stage(tell, f"strength, {found.rules.street_name(number)}")
-            summary = summarize(found, number, lambda: deals, (samples, seed), stage)
+            fraction = stage(progress, f"strength, {found.rules.street_name(number)}")
+            summary = summarize(found, number, lambda: deals, (samples, seed), fraction)
         streets.append(_street(found, number, summary))
         summaries.append(summary)
-    public = public_report(found, cards, seed, tell)
+    public = public_report(found, cards, seed, progress)
     return AbstractionReport(name, found, tuple(streets), public, deals, seed, tuple(summaries))
-
-
-def _stage(tell: Tell | None, name: str) -> Progress | None:
-    return None if tell is None else lambda done: tell(name, done)
 
 
 def _street(found: BucketMap, street: int, summary: BucketSummary | None) -> StreetReport:

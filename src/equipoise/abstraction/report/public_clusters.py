@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.features.hand_space import Progress
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
 from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.abstraction.maps.hierarchy import board_distances, board_weights, public_boards
 from equipoise.core.jit import F32, F64
+from equipoise.core.progress import Progress
 
 DIRECTIONS, ROUNDS = 8, 200  # of the subspace iteration
 EXAMPLES = 4
@@ -54,17 +53,13 @@ class PublicReport:
         return {key: value for key, value in asdict(self).items() if key not in ("label", "place", "central")}
 
 
-def public_report(found: BucketMap, recipe: CardRecipe, seed: int, tell: Tell | None) -> PublicReport | None:
+def public_report(found: BucketMap, recipe: CardRecipe, seed: int, progress: Progress | None) -> PublicReport | None:
     """The public clusters of a map, or nothing if it has none."""
     if found.public is None:
         return None
     rules, street, label = found.rules, found.public.street, np.asarray(found.public.label)
     boards = public_boards(rules, street)
-
-    def stage(name: str) -> Progress | None:
-        return None if tell is None else lambda done: tell(name, done)
-
-    distances = board_distances(rules, recipe, street, stage)
+    distances = board_distances(rules, recipe, street, progress)
     weights = board_weights(rules, street)
     rng = np.random.default_rng(seed)
     clusters, central = [], []

@@ -18,10 +18,11 @@ import numpy as np
 import xxhash
 
 from equipoise.abstraction.features.card_features import StreetFeatures, histograms, strengths
-from equipoise.abstraction.features.hand_space import HandSpace, Progress
+from equipoise.abstraction.features.hand_space import HandSpace
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.files.cache import mapped_arrays
 from equipoise.core.jit import F64, I64, U8
+from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 
 FORMAT = 1  # of what is kept on disk
@@ -90,7 +91,7 @@ class BucketSummary:
 class HandStrengths:
     """E[HS] and E[HS^2] of the hands of a street, by their index."""
 
-    def __init__(self, rules: GameRules, street: int, bins: int = 0, progress: Progress | None = None) -> None:
+    def __init__(self, rules: GameRules, street: int, bins: int = 0, progress: Fraction | None = None) -> None:
         self.features = StreetFeatures(rules, street)
         if self.features.space.last:
             self.total, self.squares = strengths(rules, progress=progress), None
@@ -169,7 +170,7 @@ def by_hand(found: BucketMap, street: int) -> bool:
 
 
 def summarize(
-    found: BucketMap, street: int, deals: Callable[[], Deals], key: object = (), progress: Progress | None = None
+    found: BucketMap, street: int, deals: Callable[[], Deals], key: object = (), progress: Fraction | None = None
 ) -> BucketSummary:
     """The buckets of a street. `deals` is asked where hands cannot be counted, and `key` says how they were drawn.
 

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.maps.build import Tell, build_map
+from equipoise.abstraction.maps.build import build_map
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.progress import Progress
 from equipoise.experiments.lab.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
 from equipoise.experiments.lab.curves import Curve, Measuring, Say, Until, follow
 from equipoise.measure.report import write_report
@@ -55,7 +56,7 @@ def compare_abstractions(
     hands: int = 1_000_000,
     seed: int = 1,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
     say: Say | None = None,
 ) -> AbstractionComparison:
     """Rank the card abstractions of two or more recipes of one game and one bet menu.
@@ -129,7 +130,7 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
     return read
 
 
-def _check_different(recipes: Sequence[Recipe], tell: Tell) -> None:
+def _check_different(recipes: Sequence[Recipe], tell: Progress) -> None:
     """Build all maps, and refuse two that differ in words only: the same buckets, renamed, on random boards.
 
     On a last street, say, E[HS] and E[HS^2] order hands alike.
@@ -223,7 +224,7 @@ class _Lab:
     cfr_iterations: int | None
     points: int
     threads: int
-    tell: Tell
+    tell: Progress
     say: Say
 
     def run(self, name: str, solver: str) -> Path:

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.progress import Progress
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.rules import GameRules
 from equipoise.measure.agent import is_small
@@ -125,7 +125,7 @@ class Measuring:
             return f"LBR lower bound on exploitability ({self.size:,} hands)"
         return "exploitability" if self.method == "exact" else f"exploitability, estimated from {self.size:,} flops"
 
-    def value(self, strategy: StrategyFile, threads: int, tell: Tell) -> tuple[float, float | None]:
+    def value(self, strategy: StrategyFile, threads: int, tell: Progress) -> tuple[float, float | None]:
         """Of a strategy, in mbb/g, and half the interval; all strategies meet the same flops or hands."""
         if self.method == "lbr":
             player = TableAgent("it", strategy.game.layout, strategy.stored, strategy.buckets)
@@ -146,7 +146,7 @@ def follow(
     *,
     points: int,
     threads: int,
-    tell: Tell,
+    tell: Progress,
     say: Say,
 ) -> Curve:
     """Train a recipe in a folder, measured `points` times; what is there already is not done again."""
@@ -174,7 +174,7 @@ def _point_text(point: Point, measuring: Measuring) -> str:
 
 
 def _stretch(
-    recipe: Recipe, folder: Path, to: Until, stage: int, threads: int, on_look: Callable[[Look], None], tell: Tell
+    recipe: Recipe, folder: Path, to: Until, stage: int, threads: int, on_look: Callable[[Look], None], tell: Progress
 ) -> Run:
     """Go on with a run until there, and to the end of a stage."""
 

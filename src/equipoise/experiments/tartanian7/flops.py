@@ -32,7 +32,7 @@ def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
     lossless = StreetRecipe()
     recipe = CardRecipe(streets=(lossless,) * rules.rounds, public=PublicRecipe(clusters=CLUSTERS, base=BASE))
     tell(f"base abstraction: {BASE} flop buckets, k-means with the earth mover's distance")
-    distances = board_distances(rules, recipe, 1, lambda _stage: None)
+    distances = board_distances(rules, recipe, 1, None)
     closer = example_share(distances)
     tell(f"{EXAMPLE[0]} and {EXAMPLE[1]} are closer than {1 - closer:.2%} of all pairs of flops")
     weights = board_weights(rules, 1)

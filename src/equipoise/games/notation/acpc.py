@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
+from equipoise.games.notation.betting_text import MOST_DIGITS, bad_betting, replay_betting
 from equipoise.games.rules import PLAYERS, GameRules
 
 MOST_BYTES = 4096  # the longest line the dealer sends
-_MOST_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LogState:
     names: tuple[str, str]
 
 
-def betting_text(state: BettingState) -> str:
+def acpc_betting(state: BettingState) -> str:
     """The betting so far."""
     limit = state.rules.limit
     letters = {FOLD: "f", CALL: "c"}
@@ -48,52 +48,28 @@ def betting_text(state: BettingState) -> str:
     )
 
 
-def read_betting(rules: GameRules, text: str) -> BettingState:
+def read_acpc_betting(rules: GameRules, text: str) -> BettingState:
     """The state after a betting text; every action must be legal and every `/` where the round ends."""
-    state = BettingState.start(rules)
-    at = 0
-    round_ = 0
-    while at < len(text):
-        letter = text[at]
-        at += 1
-        if letter == "/":
-            round_ += 1
-            if round_ > state.round:
-                raise _bad_betting(text, at, "a '/' before the round is over", "end rounds with a call")
-            continue
-        if state.is_over or round_ != state.round:
-            raise _bad_betting(text, at, "an action where none is due", "separate rounds by '/'")
-        if letter not in "fcr":
-            raise _bad_betting(text, at, f"unknown action {shown(letter)}", "use f, c and r")
-        digits = _digits_at(text, at)
-        at += len(digits)
-        if digits and letter != "r":
-            raise _bad_betting(text, at, f"a size after {shown(letter)}", "only r takes a size")
-        if letter == "r" and not rules.limit and not digits:
-            raise _bad_betting(text, at, "a raise without its total", "write r and the total, like r300")
-        action = {"f": FOLD, "c": CALL}.get(letter, state.legal().raise_min if rules.limit else int(digits or "0"))
-        if letter == "r" and action <= 0:
-            raise _bad_betting(text, at, "a raise that is not possible", "call or fold")
-        try:
-            state = state.apply(action)
-        except InputError as error:
-            raise _bad_betting(text, at, error.what, error.remedy) from None
-    if round_ != state.round:
-        raise _bad_betting(text, at, "the text stops before the new round", "add a '/' for each round begun")
+    state, slashes = replay_betting(rules, text, "betting", _read_action)
+    if slashes != state.round:
+        what = "the text stops before the new round"
+        raise bad_betting(text, len(text), "betting", what, "add a '/' for each round begun")
     return state
 
 
-def _digits_at(text: str, at: int) -> str:
-    end = at
-    while end < len(text) and text[end] in "0123456789":
-        end += 1
-    if end - at > _MOST_DIGITS:
-        raise _bad_betting(text, end, "a number that is too long", "chips have at most ten digits")
-    return text[at:end]
-
-
-def _bad_betting(text: str, at: int, what: str, remedy: str) -> InputError:
-    return InputError(f"betting {shown(text)}, character {at}: {what}", remedy=remedy)
+def _read_action(state: BettingState, letter: str, digits: str) -> int:
+    if letter not in "fcr":
+        raise InputError(f"unknown action {shown(letter)}", remedy="use f, c and r")
+    if letter != "r":
+        if digits:
+            raise InputError(f"a size after {shown(letter)}", remedy="only r takes a size")
+        return FOLD if letter == "f" else CALL
+    if not state.rules.limit and not digits:
+        raise InputError("a raise without its total", remedy="write r and the total, like r300")
+    action = state.legal().raise_min if state.rules.limit else int(digits)
+    if action <= 0:
+        raise InputError("a raise that is not possible", remedy="call or fold")
+    return action
 
 
 def cards_text(rules: GameRules, deal: Deal, round_: int) -> str:
@@ -136,7 +112,7 @@ def match_state_text(match_state: MatchState) -> str:
     """The dealer's line, without its end."""
     state = match_state.state
     cards = cards_text(state.rules, match_state.deal, state.round)
-    return f"MATCHSTATE:{match_state.position}:{match_state.hand}:{betting_text(state)}:{cards}"
+    return f"MATCHSTATE:{match_state.position}:{match_state.hand}:{acpc_betting(state)}:{cards}"
 
 
 def read_match_state(rules: GameRules, line: str) -> MatchState:
@@ -149,7 +125,7 @@ def read_match_state(rules: GameRules, line: str) -> MatchState:
     position, hand = (_number(part, line) for part in parts[1:3])
     if position >= PLAYERS:
         raise InputError(f"position {position} in {shown(line)}", remedy="positions are 0 and 1")
-    state = read_betting(rules, parts[3])
+    state = read_acpc_betting(rules, parts[3])
     deal = read_cards(rules, parts[4])
     _check_board(rules, state, deal, line)
     if not deal.holes[position]:
@@ -162,7 +138,7 @@ def log_state_text(log_state: LogState) -> str:
     state = log_state.state
     values = "|".join(f"{value:.6f}".rstrip("0").rstrip(".") for value in log_state.values)
     cards = cards_text(state.rules, log_state.deal, state.round)
-    return f"STATE:{log_state.hand}:{betting_text(state)}:{cards}:{values}:{'|'.join(log_state.names)}"
+    return f"STATE:{log_state.hand}:{acpc_betting(state)}:{cards}:{values}:{'|'.join(log_state.names)}"
 
 
 def read_log_state(rules: GameRules, line: str) -> LogState:
@@ -170,7 +146,7 @@ def read_log_state(rules: GameRules, line: str) -> LogState:
     parts = line.rstrip("\r\n").split(":")
     if parts[0] != "STATE" or len(parts) != 6:
         raise InputError(f"no logged hand: {shown(line)}", remedy="write STATE:hand:betting:cards:values:names")
-    state = read_betting(rules, parts[2])
+    state = read_acpc_betting(rules, parts[2])
     deal = read_cards(rules, parts[3])
     _check_board(rules, state, deal, line)
     names = parts[5].split("|")
@@ -181,7 +157,7 @@ def read_log_state(rules: GameRules, line: str) -> LogState:
 
 
 def _number(text: str, line: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise InputError(f"{shown(text)} is not a number in {shown(line)}", remedy="use whole numbers")
     return int(text)
 

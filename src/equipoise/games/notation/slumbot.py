@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD, BettingState
+from equipoise.games.notation.betting_text import replay_betting
 from equipoise.games.rules import GameRules
 
-_MOST_DIGITS = 10
 
-
-def betting_text(state: BettingState) -> str:
+def slumbot_betting(state: BettingState) -> str:
     """The betting so far."""
     replay = BettingState.start(state.rules)
     streets = []
@@ -32,46 +31,21 @@ def betting_text(state: BettingState) -> str:
     return "/".join(streets)
 
 
-def read_betting(rules: GameRules, text: str) -> BettingState:
+def read_slumbot_betting(rules: GameRules, text: str) -> BettingState:
     """The state after a betting text; every action must be legal."""
-    state = BettingState.start(rules)
-    at = 0
-    slashes = 0
-    while at < len(text):
-        letter = text[at]
-        at += 1
-        if letter == "/":
-            slashes += 1
-            if slashes > state.round:
-                raise _bad(text, at, "a '/' before the street is over", "end streets with a call or check")
-            continue
-        if state.is_over or slashes != state.round:
-            raise _bad(text, at, "an action where none is due", "separate streets by '/'")
-        start = at
-        while at < len(text) and text[at] in "0123456789":
-            at += 1
-        if (at > start) != (letter == "b") or at - start > _MOST_DIGITS:
-            raise _bad(text, at, "an action that is not one of f, k, c and bN", "write a bet as b and its chips")
-        state = _apply(state, letter, text[start:at], text, at)
-    return state
+    return replay_betting(rules, text, "action", _read_action)[0]
 
 
-def _apply(state: BettingState, letter: str, digits: str, text: str, at: int) -> BettingState:
+def _read_action(state: BettingState, letter: str, digits: str) -> int:
+    if letter not in "fkcb" or bool(digits) != (letter == "b"):
+        raise InputError(f"unknown action {shown(letter + digits)}", remedy="use f, k, c and bN")
     if letter == "k" and state.to_call:
-        raise _bad(text, at, "a check with a bet to call", "use c or f")
+        raise InputError("a check with a bet to call", remedy="use c or f")
     if letter == "c" and not state.to_call:
-        raise _bad(text, at, "a call with nothing to call", "use k")
-    actions = {"f": FOLD, "k": CALL, "c": CALL}
-    if letter != "b" and letter not in actions:
-        raise _bad(text, at, f"unknown action {shown(letter)}", "use f, k, c and bN")
-    action = actions[letter] if letter in actions else state.street_start + int(digits)
-    if letter == "b" and action <= 0:
-        raise _bad(text, at, "a bet of nothing", "bet at least the minimum")
-    try:
-        return state.apply(action)
-    except InputError as error:
-        raise _bad(text, at, error.what, error.remedy) from None
-
-
-def _bad(text: str, at: int, what: str, remedy: str) -> InputError:
-    return InputError(f"action {shown(text)}, character {at}: {what}", remedy=remedy)
+        raise InputError("a call with nothing to call", remedy="use k")
+    if letter != "b":
+        return FOLD if letter == "f" else CALL
+    action = state.street_start + int(digits)
+    if action <= 0:
+        raise InputError("a bet of nothing", remedy="bet at least the minimum")
+    return action

@@ -25,7 +25,7 @@ from equipoise.agents.agent import Agent, View
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.acpc import LogState, log_state_text
-from equipoise.games.notation.slumbot import betting_text, read_betting
+from equipoise.games.notation.slumbot import read_slumbot_betting, slumbot_betting
 from equipoise.play.dealing import PLAYERS_OWN, stream
 from equipoise.play.limits import PeerStream, read_object
 from equipoise.play.logs import log_names
@@ -141,7 +141,7 @@ class _Session:
                     f"after {shown(str(answer['action']))} player {seen.player} is not to act", remedy=_ODD
                 )
             after = seen.state.apply(self.agent.act(seen, rng))
-            said = betting_text(after).rstrip("/").removeprefix(betting_text(seen.state))
+            said = slumbot_betting(after).rstrip("/").removeprefix(slumbot_betting(seen.state))
             answer = self.post("act", {"token": self.token, "incr": said})
             seen = self.carried_on(seen, after, answer)
         return self.ended(number, answer, seen)
@@ -151,7 +151,7 @@ class _Session:
         seen, expected = self.read(answer), _actions(after)
         if _actions(seen.state)[: len(expected)] != expected:
             raise InputError(
-                f"betting {shown(str(answer['action']))} in answer to {shown(betting_text(after))}", remedy=_ODD
+                f"betting {shown(str(answer['action']))} in answer to {shown(slumbot_betting(after))}", remedy=_ODD
             )
         if (seen.player, seen.hole) != (before.player, before.hole) or seen.board[: len(before.board)] != before.board:
             raise InputError(f"other cards or seats after {shown(str(answer['action']))}", remedy=_ODD)
@@ -180,7 +180,7 @@ class _Session:
         rules, text, position = self.agent.rules, answer.get("action"), answer.get("client_pos")
         if not isinstance(text, str) or position not in (0, 1):
             raise InputError(f"action {shown(str(text))}, client_pos {shown(str(position))}", remedy=_ODD)
-        state: BettingState = read_betting(rules, text)
+        state: BettingState = read_slumbot_betting(rules, text)
         hole, board = self.cards(answer, "hole_cards"), self.cards(answer, "board")
         if len(hole) != rules.hole_cards or len(board) != rules.board_size(state.round):
             raise InputError(f"{len(hole)} hole and {len(board)} board cards after {shown(text)}", remedy=_ODD)

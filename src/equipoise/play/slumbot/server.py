@@ -32,7 +32,7 @@ import numpy as np
 from equipoise.agents.agent import Agent
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import BettingState, Deal
-from equipoise.games.notation.slumbot import betting_text, read_betting
+from equipoise.games.notation.slumbot import read_slumbot_betting, slumbot_betting
 from equipoise.games.rules import GameRules
 from equipoise.play.dealing import DEALS, PLAYERS_OWN, deal_hand, stream, view_of
 from equipoise.play.limits import Connections, Limits, PeerStream, Place, read_object
@@ -129,8 +129,8 @@ class SlumbotTable:
                 raise InputError("no hand is being played", remedy="ask for a new hand")
             if not isinstance(said, str) or not _INCREMENT.fullmatch(said):
                 raise InputError(f"incr {shown(str(said))}", remedy="send one of k, c, f and bN")
-            hand, before = session.hand, betting_text(session.hand.state)
-            moved = _Hand(read_betting(self.agent.rules, before + said), hand.deal, hand.client)
+            hand, before = session.hand, slumbot_betting(session.hand.state)
+            moved = _Hand(read_slumbot_betting(self.agent.rules, before + said), hand.deal, hand.client)
             return self._answer(str(token), session, self._reply(moved, session), before)
 
     def _open(self, peer: str) -> str:
@@ -178,7 +178,7 @@ class SlumbotTable:
         board = deal.board[: self.agent.rules.board_size(state.round)]
         answer: Answer = {
             "old_action": before,
-            "action": betting_text(state),
+            "action": slumbot_betting(state),
             "client_pos": hand.client,
             "hole_cards": [deck.text([card]) for card in deal.holes[hand.client]],
             "board": [deck.text([card]) for card in board],

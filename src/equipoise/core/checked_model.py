@@ -1,0 +1,64 @@
+"""Tables that users write, checked by pydantic; what is wrong with one is an `InputError` of one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from equipoise.core.errors import InputError, shown
+
+_MESSAGES = {"model_type": "not a table", "extra_forbidden": "unknown key", "missing": "must be given"}
+
+
+class CheckedModel(BaseModel):
+    """A frozen table. Unknown keys are refused, and types are not converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+Model = TypeVar("Model", bound=CheckedModel)
+
+
+def check_table(
+    model: type[Model],
+    table: Mapping[str, Any],
+    where: str,
+    remedy: str,
+    *,
+    remedies: Mapping[str, str] | None = None,
+    elements: Mapping[str, Sequence[str]] | None = None,
+) -> Model:
+    """The checked table, or an `InputError` for the first thing that is wrong.
+
+    `remedies` replace `remedy` for some top keys; `elements` are the names by which users know the elements of lists.
+    """
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+    path = list(first["loc"])
+    names = (elements or {}).get(str(path[0]), ()) if path else ()
+    key = ".".join(map(str, [names[int(path[1])], *path[2:3]] if names and len(path) > 1 else path[:2]))
+    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, "))
+    if first["type"] == "extra_forbidden":
+        remedy = f"known: {', '.join(_model_at(model, path[:-1]).model_fields)}"
+    else:
+        remedy = (remedies or {}).get(str(path[0]), remedy) if path else remedy
+        message += f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
+    raise InputError(f"{key}: {message}" if key else message, where=where, remedy=remedy)
+
+
+def _model_at(model: type[CheckedModel], path: Sequence[int | str]) -> type[CheckedModel]:
+    """The model of the table that a path leads to."""
+    for part in path:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[CheckedModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, CheckedModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
