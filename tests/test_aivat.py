@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from equipoise.agents.agent import Agent, FunctionAgent, View
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import named_player
 from equipoise.cards.deck import Deck, hole_cards
 from equipoise.core.errors import InputError
@@ -245,7 +245,7 @@ def test_holes_do_not_matter_between_known_players() -> None:
 
 def test_small_deck_holdem() -> None:
     """Sampled completions, four rounds, tables that play."""
-    uniform, calls = (named_player(NamedAgent(name), SMALL_HOLDEM) for name in ("uniform", "always-call"))
+    uniform, calls = (named_player(CardBlindStrategy(name), SMALL_HOLDEM) for name in ("uniform", "always-call"))
     rng = np.random.default_rng(3)
     aivat = Aivat(SMALL_HOLDEM, (uniform, calls))
     rows = []

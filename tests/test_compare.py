@@ -194,7 +194,7 @@ def by_cfr_br(recipes: dict[str, str], stage: int | None = None) -> Recipe:
 def curve(recipe: Recipe, folder: Path, until: Until, points: int = 3, measuring: Measuring | None = None) -> Curve:
     return follow(
         recipe, folder, until, measuring or Measuring("exact"), points=points, threads=1,
-        tell=lambda _stage, _done: None, say=lambda _line: None,
+        progress=lambda _stage, _done: None, say=lambda _line: None,
     )  # fmt: skip
 
 

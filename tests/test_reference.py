@@ -11,7 +11,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, load_game
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.measure.best_response import measurement_of
 from equipoise.measure.reference import Referenced, measure_by_reference
 
@@ -35,7 +35,7 @@ def test_a_known_reference_gives_the_level(game: str, tmp_path: Path) -> None:
     }
     part = measure_by_reference("always-raise", "uniform", game=game, sample_flops=20, reference_flops=flops, threads=1)
     assert part.exact is None and part.level is None
-    measurement = measurement_of(rules, NamedAgent("uniform"), None, 1)
+    measurement = measurement_of(rules, CardBlindStrategy("uniform"), None, 1)
     assert measurement.file(flops).values and not measurement.has_all_flops(flops)
     equipoise.exploitability(rules, "uniform", threads=1, out=flops)
     assert measurement.has_all_flops(flops)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise.abstraction.maps.build import Tell
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import load_agent, load_player
 from equipoise.core.errors import InputError, shown
+from equipoise.core.progress import Progress
 from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
@@ -37,7 +37,7 @@ def measure_agent(
     from_street: int | str | None = None,
     seed: int | None = None,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> Exploitability | Referenced | LocalBestResponse:
     """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
 
@@ -97,6 +97,6 @@ def is_small(rules: GameRules, menu: BetMenu | str | None = None) -> bool:
         return True
     tree = build_tree(rules, menu_of(rules, menu))
     try:
-        return not Measurement(rules, NamedAgent("uniform"), tree, 1).is_large
+        return not Measurement(rules, CardBlindStrategy("uniform"), tree, 1).is_large
     except InputError:  # too many showdowns of an early all-in
         return False

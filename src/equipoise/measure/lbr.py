@@ -22,14 +22,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.agent import Agent, Track, draw
 from equipoise.cards.deck import check_hole_cards, hole_cards
-from equipoise.cards.matchups import Progress, equities_against, equity_table, needs_table
+from equipoise.cards.matchups import equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction, Progress
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
@@ -102,7 +102,7 @@ def local_best_response(
     bets: Sequence[Size] | str = (1.0, ALL_IN),
     seed: int = 1,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
     minutes: float | None = None,
 ) -> LocalBestResponse:
     """What local best response wins against an agent: a lower bound on its exploitability.
@@ -125,10 +125,10 @@ def local_best_response(
     started = time.monotonic()
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
-    tell = _stage(progress, "local best response")
+    report = _stage(progress, "local best response")
     responder.prepare()
     turns = [Moments(1 + LUCK) for _ in range(TURNS)]
-    for played in _on_cores(responder, most, seed, threads, started, end, tell):
+    for played in _on_cores(responder, most, seed, threads, started, end, report):
         for turn, moments in enumerate(turns):
             moments.add(np.array(played[turn::TURNS]))
     first, second = (without_luck((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
@@ -143,8 +143,8 @@ def local_best_response(
     )
 
 
-def _stage(tell: Tell | None, name: str) -> Progress:
-    return (lambda fraction: tell(name, fraction)) if tell else (lambda _fraction: None)
+def _stage(progress: Progress | None, name: str) -> Fraction:
+    return (lambda fraction: progress(name, fraction)) if progress else (lambda _fraction: None)
 
 
 def read_street(street: int | str, rules: GameRules) -> int:
@@ -196,7 +196,13 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Progress
+    responder: Responder,
+    hands: int | None,
+    seed: int,
+    threads: int,
+    started: float,
+    end: float | None,
+    report: Fraction,
 ) -> Iterator[list[Played]]:
     """What each hand won, in order, in chunks.
 
@@ -218,7 +224,7 @@ def _on_cores(
             values = waiting.popleft().result()
             done += len(values)
             by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
-            tell(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            report(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
             yield values
 
 

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.named import load_agent
 from equipoise.core.errors import InputError
+from equipoise.core.progress import Progress
 from equipoise.measure.best_response import Exploitability, measurement_of
 
 
@@ -53,7 +53,7 @@ def measure_by_reference(
     reference_flops: str | Path | None = None,
     seed: int = 1,
     threads: int = 0,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> Referenced:
     """Measure a run, a strategy file or a named agent and a reference on the same sample of flops.
 
@@ -69,9 +69,9 @@ def measure_by_reference(
         )
     found = []
     for (name, file), (agent, *_) in zip(pairs, agents, strict=True):
-        tell = partial(progress, f"best response to {name}") if progress else None
+        report = partial(progress, f"best response to {name}") if progress else None
         measurement = measurement_of(rules, agent, own_menu, threads)
-        found.append(measurement.found(sample_flops, seed, out=file, progress=tell))
+        found.append(measurement.found(sample_flops, seed, out=file, progress=report))
     first, second = (each.sample for each in found)
     assert first and second
     exact = None

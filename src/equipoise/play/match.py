@@ -8,7 +8,7 @@ a seed is the same on any number of threads: each chunk of deals has a random st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from equipoise.cards.deck import check_hole_cards
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 from equipoise.core.workers import workers
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import PLAYERS, GameRules
@@ -235,7 +236,7 @@ def match(
     threads: int = 0,
     aivat: bool = False,
     log: str | Path | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> MatchResult:
     """Play a match of two agents, functions of a view, or what texts name (`agents/named.py`).
 

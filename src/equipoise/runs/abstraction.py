@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.build import Tell
+from equipoise.core.progress import Progress
 from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.report.lookup import HandBucket, describe_hand, read_hand
 from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
@@ -52,7 +52,7 @@ def abstraction_report(
     game: str | GameRules | None = None,
     samples: int = SAMPLES,
     seed: int = 1,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> AbstractionFiles:
     """Build the abstraction of a recipe, or open it, and look into it; with `out`, write JSON, CSV and PNG files there.
 
@@ -91,7 +91,7 @@ def abstraction_bucket(
     *,
     game: str | GameRules | None = None,
     seed: int = 1,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> HandBucket:
     """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe; built if it was not before.
 
@@ -106,7 +106,7 @@ def abstraction_bucket(
 
 
 def build_abstraction(
-    recipe: str | Path | Mapping[str, Any], *, game: str | GameRules | None = None, progress: Tell | None = None
+    recipe: str | Path | Mapping[str, Any], *, game: str | GameRules | None = None, progress: Progress | None = None
 ) -> BucketMap:
     """The buckets that a recipe (a TOML file, or a mapping) makes of a game's hands; kept on disk for the next time.
 

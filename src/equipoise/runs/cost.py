@@ -75,7 +75,7 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
     layout = SlotLayout(tree, buckets)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
-    currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
+    currents = (recipe.checkpoint.keep + 2) * recipe.solver.reservoirs.count  # of each checkpoint, and those written last
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
     at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
     maps = planned_bytes(recipe.game.rules, recipe.game.cards) + working_bytes(recipe, threads, tree)

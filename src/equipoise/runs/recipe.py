@@ -31,7 +31,7 @@ from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table
 from equipoise.cards.deck import check_hole_cards
 from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
-from equipoise.runs.iteration_reservoir import Draws
+from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.runs.recipe_text import apply_overrides
 from equipoise.solvers.schedule import SCHEDULES
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
@@ -121,10 +121,10 @@ class SolverRecipe(_Checked):
         return 1 + (AVERAGE in self.strategies)
 
     @property
-    def draws(self) -> Draws:
+    def reservoirs(self) -> IterationReservoirs:
         """At which iterations the current strategy is kept."""
         default = 1 if self.method == "cfr-br" else 0
-        return Draws(self.seed, default if self.currents is None else self.currents)
+        return IterationReservoirs(self.seed, default if self.currents is None else self.currents)
 
 
 class StopRecipe(_Checked):
@@ -189,7 +189,7 @@ class Recipe:
         """A digest of what determines the result."""
         game = self.game
         menu = (game.menu.sizes, game.menu.caps, game.menu.all_in_threshold) if game.menu else None
-        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.draws.as_json()}
+        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.reservoirs.as_json()}
         parts = [game.rules.fingerprint, menu, game.cards.text(), solver]
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 

@@ -34,7 +34,7 @@ def reproduce(
             console().print_games(list(listed.items()))
         return
     check_outputs(report_files(Path(out) / name), force=force)
-    summary = run(name, out, full=full, tell=lambda line: print(line, file=sys.stderr))
+    summary = run(name, out, full=full, say=lambda line: print(line, file=sys.stderr))
     print_json(summary)
 
 

@@ -69,7 +69,7 @@ def solve(
     check_output(saved, force=force)
     import equipoise
 
-    with screen.solve_progress(problem, storage, quiet=as_json) as on_look:
+    with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
         solution = equipoise.solve(
             problem,
             target=target,
@@ -77,7 +77,7 @@ def solve(
             variant=variant,
             threads=threads,
             storage=storage,
-            on_look=on_look,
+            on_progress=on_progress,
         )
     solution.save(saved)
     if as_json:
@@ -128,7 +128,7 @@ def train(
             iterations=iterations,
             threads=threads,
             overrides=overrides or (),
-            on_look=show.look,
+            on_progress=show.progress,
             on_stage=show.stage,
             say=show.say,
         )
@@ -138,7 +138,7 @@ def train(
         screen.print_run(run)
     if run.stopped == "interrupted":
         raise KeyboardInterrupt
-    wanted, reached = run.recipe.stop.exploitability, run.look.measured.exploitability
+    wanted, reached = run.recipe.stop.exploitability, run.progress.measured.exploitability
     if wanted is not None and (reached is None or reached > wanted):
         _miss(f"stopped by {run.stopped}: the target of {wanted:g} mbb/g is not reached")
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
     from equipoise.cli.render.training_panel import TrainingPanel
+    from equipoise.core.progress import Fraction, Progress
     from equipoise.measure.best_response import Exploitability
     from equipoise.measure.lbr import LocalBestResponse
     from equipoise.measure.reference import Referenced
-    from equipoise.runs.progress import Look
+    from equipoise.runs.progress import TrainingProgress
     from equipoise.spots.problem import Problem
     from equipoise.spots.solution import NodeView, Solution
     from equipoise.strategy.show import StrategyView
@@ -290,7 +291,7 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
         )
     last = 0.0
 
-    def tell(iteration: int, seconds: float, left: float) -> None:
+    def show(iteration: int, seconds: float, left: float) -> None:
         nonlocal last
         if sys.stderr.isatty() and time.monotonic() - last > 0.5 and not quiet:
             last = time.monotonic()
@@ -298,7 +299,7 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
                 f"\riteration {iteration}  {seconds:.1f} s  exploitability {left:.3f}{unit} ", end="", file=sys.stderr
             )
 
-    yield tell
+    yield show
     if last:
         print(file=sys.stderr)
 
@@ -315,16 +316,16 @@ class Training:
         print(line, file=sys.stderr, flush=True)
         self.pause = 1.0
 
-    def look(self, look: Look) -> None:
+    def progress(self, now: TrainingProgress) -> None:
         """How far the run is."""
         from equipoise.cli.render.training_panel import duration
 
-        text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
-        text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
-        if look.measured_text:
-            text += f"  {look.measured_text}"
-        if look.seconds_left is not None:
-            text += f"  {duration(look.seconds_left)} left"
+        text = f"iteration {now.iteration:,}  {rate_text(now.iterations_per_second)}/s"
+        text += f"  {rate_text(now.nodes_per_second)} nodes/s  regret {now.regret:.3g}"
+        if now.measured_text:
+            text += f"  {now.measured_text}"
+        if now.seconds_left is not None:
+            text += f"  {duration(now.seconds_left)} left"
         self._show(text)
 
     def stage(self, name: str, done: float) -> None:
@@ -353,10 +354,10 @@ def training() -> Iterator[Training | TrainingPanel]:
 
 def print_run(run: Run) -> None:
     """How a training ended, and what to do with it."""
-    look = run.look
-    print(f"{look.iteration:,} iterations, {look.nodes:,} nodes in {look.seconds:.1f} s of training: {run.stopped}")
-    if look.measured_text:
-        print(look.measured_text)
+    now = run.progress
+    print(f"{now.iteration:,} iterations, {now.nodes:,} nodes in {now.seconds:.1f} s of training: {run.stopped}")
+    if now.measured_text:
+        print(now.measured_text)
     print(f"saved in {run.folder}; go on with: equipoise train {run.folder} --out {run.folder} --resume")
     print(f"look into it with: equipoise strategy show {run.folder}")
 
@@ -385,28 +386,29 @@ def print_strategy(view: StrategyView) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A function that is told the fraction done; a bar with the time left appears on a terminal after two seconds."""
-    with stage_bar() as tell:
-        yield lambda fraction: tell(what, fraction)
+def progress_bar(what: str) -> Iterator[Fraction]:
+    """A progress callback. On a terminal, it shows a bar with the time left after two seconds."""
+    with stage_bar() as progress:
+        yield lambda fraction: progress(what, fraction)
 
 
 @contextmanager
-def stage_bar() -> Iterator[Callable[[str, float], None]]:
-    """The same for work in stages: told the stage's name and the fraction done of it."""
+def stage_bar() -> Iterator[Progress]:
+    """The same for work in stages."""
     if not sys.stderr.isatty():
         yield lambda _stage, _fraction: None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = bars.Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=1.0)
     started = time.monotonic()
     now, shown = "", False
 
-    def tell(stage: str, fraction: float) -> None:
+    def show(stage: str, fraction: float) -> None:
         nonlocal now, shown
         if stage != now:
             bar.reset(task, description=stage)
@@ -417,7 +419,7 @@ def stage_bar() -> Iterator[Callable[[str, float], None]]:
             shown = True
 
     try:
-        yield tell
+        yield show
     finally:
         if shown:
             bar.stop()

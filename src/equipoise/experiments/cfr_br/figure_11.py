@@ -7,10 +7,10 @@ Ours are percentiles of E[HS^2] (recipes/limit-2-bucket.toml, limit-3-bucket.tom
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br.limit_curves import (
     Scale,
     cfr_br,
@@ -30,13 +30,13 @@ FULL = Scale(buckets=(2, 3), minutes=256, points=8, flops=None)
 PUBLISHED = {2: 218.487, 3: 175.824}
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` trains sixteen times as long and walks all flops: 160 core-hours of best responses."""
     scale = FULL if full else SCALED
-    return write(out, figure_11(out, scale, tell), scale)
+    return write(out, figure_11(out, scale, say), scale)
 
 
-def figure_11(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None] = print) -> list[dict[str, Any]]:
+def figure_11(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[dict[str, Any]]:
     """A row for each point of each curve; differences are to the last average strategy of the fewest buckets."""
     found = []
     published: dict[str, float] = {}
@@ -45,7 +45,7 @@ def figure_11(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None
         if buckets in PUBLISHED:
             published |= dict.fromkeys(curves.values(), PUBLISHED[buckets])
         contender = cfr_br(scale, buckets, scale.trunks[0], curves)
-        found += measured(trained(contender, scale, Path(out), tell), scale, tell)
+        found += measured(trained(contender, scale, Path(out), say), scale, say)
     return rows_of(found, curve_of(scale.buckets[0], AVERAGE), published)
 
 

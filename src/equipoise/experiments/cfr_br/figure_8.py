@@ -8,11 +8,11 @@ the same folder if they are there, else trained. Matches are duplicate, all on t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise.agents.named import load_player
+from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br import figure_6 as figure_6
 from equipoise.experiments.cfr_br.limit_curves import Point, Scale, remembered, trained
 from equipoise.measure.report import plain_log, write_report
@@ -23,25 +23,23 @@ ABOUT = "CFR-BR against CFR in play, with the runs of figure 6 (5 minutes after 
 PUBLISHED = "both curves are below zero, ± 1.2 mbb/g"
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` plays matches of a hundred million hands with the runs of the full figure 6."""
     scale = figure_6.FULL if full else figure_6.SCALED
-    return write(out, figure_8(out, scale, tell), scale)
+    return write(out, figure_8(out, scale, say), scale)
 
 
-def figure_8(
-    out: str | Path, scale: Scale = figure_6.SCALED, tell: Callable[[str], None] = print
-) -> list[dict[str, Any]]:
+def figure_8(out: str | Path, scale: Scale = figure_6.SCALED, say: Say = print) -> list[dict[str, Any]]:
     """A row for each point of CFR-BR: what it wins from the last CFR strategy, mbb/hand."""
     out = Path(out)
-    by_cfr, *others = figure_6.contenders(scale, tell)
-    opponent = trained(by_cfr, scale, out, tell)[-1]
+    by_cfr, *others = figure_6.contenders(scale, say)
+    opponent = trained(by_cfr, scale, out, say)[-1]
     rows = []
     for contender in others:
-        for point in trained(contender, scale, out, tell):
+        for point in trained(contender, scale, out, say):
             rows.append({"curve": point.curve, "seconds": point.seconds, "iteration": point.iteration,
                          **played(point, opponent, scale)})  # fmt: skip
-            tell("{curve}: {seconds:.0f} s, {mbb_per_hand:+.1f} ± {ci95:.1f} mbb/hand".format(**rows[-1]))
+            say("{curve}: {seconds:.0f} s, {mbb_per_hand:+.1f} ± {ci95:.1f} mbb/hand".format(**rows[-1]))
     return rows
 
 

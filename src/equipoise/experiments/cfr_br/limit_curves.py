@@ -21,6 +21,7 @@ from equipoise.agents.blueprint import blueprint
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.machine import available_memory, thread_count
+from equipoise.core.progress import Say
 from equipoise.games.bet_menu import street_names
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS
@@ -33,14 +34,12 @@ from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.runs.strategy import run_strategy
 from equipoise.solvers.solver import AVERAGE, StrategyName
 from equipoise.strategy.file import load_strategy, read_about, save_stored
-from equipoise.training.loop import train
+from equipoise.training.loop import run_training
 
 FORMAT = "equipoise result 1"
 FEATURE = "ehs2"  # of the percentiles
 STEP = 2  # times the seconds of training, from one point to the next
 CFR = {"method": "external", "schedule": "linear", "seed": 1}  # as recipes/limit-small.toml
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def looks(minutes: float, points: int) -> list[float]:
     return [minutes / STEP**left for left in reversed(range(points))]
 
 
-def trained(contender: Contender, scale: Scale, out: Path, tell: Tell) -> list[Point]:
+def trained(contender: Contender, scale: Scale, out: Path, say: Say) -> list[Point]:
     """Train a run from point to point, as far as it is not there yet; all its points, in the order of training."""
     run = out / "runs" / contender.name
     folder = RunFolder(run)
@@ -136,13 +135,13 @@ def trained(contender: Contender, scale: Scale, out: Path, tell: Tell) -> list[P
     reached = points[-1].seconds if points else 0.0
     coming = [minutes for minutes in looks(scale.minutes, contender.points) if reached < 60 * minutes]
     if coming:
-        check_memory(contender, scale, tell)
+        check_memory(contender, scale, say)
         size = 4 * len(contender.curves) * len(coming) * cost_of(contender.recipe).slots
-        tell(f"{contender.name}: strategies of its points take {size / 1e9:.2f} GB of disk beside the run")
+        say(f"{contender.name}: strategies of its points take {size / 1e9:.2f} GB of disk beside the run")
     for minutes in coming:
-        tell(f"{contender.name}: training to {60 * minutes:.0f} s")
-        done = train(
-            contender.recipe, run, resume=folder.is_run, minutes=minutes, threads=scale.threads or None, say=tell
+        say(f"{contender.name}: training to {60 * minutes:.0f} s")
+        done = run_training(
+            contender.recipe, run, resume=folder.is_run, minutes=minutes, threads=scale.threads or None, say=say
         )
         if done.stopped == "interrupted":
             raise KeyboardInterrupt
@@ -169,19 +168,19 @@ def kept_points(contender: Contender, out: Path) -> list[Point]:
     return points
 
 
-def measured(points: Iterable[Point], scale: Scale, tell: Tell) -> list[tuple[Point, dict[str, Any]]]:
+def measured(points: Iterable[Point], scale: Scale, say: Say) -> list[tuple[Point, dict[str, Any]]]:
     """The exploitability of points: what `measure --json` says, and the `sample`; as far as not known from before."""
     found = []
     for point in points:
         name = "all-flops" if scale.flops is None else f"{scale.flops}-flops-seed-{scale.seed}"
-        result = remembered(point.result(name), partial(_measure, point, scale, tell))
+        result = remembered(point.result(name), partial(_measure, point, scale, say))
         width = f" ± {result['ci95_mbb']:.1f}" if "ci95_mbb" in result else ""
-        tell(f"{point.curve}: {point.seconds:.0f} s, {result['exploitability_mbb']:.1f}{width} mbb/g")
+        say(f"{point.curve}: {point.seconds:.0f} s, {result['exploitability_mbb']:.1f}{width} mbb/g")
         found.append((point, result))
     return found
 
 
-def _measure(point: Point, scale: Scale, tell: Tell) -> dict[str, Any]:
+def _measure(point: Point, scale: Scale, say: Say) -> dict[str, Any]:
     strategy = load_strategy(point.path)
     flops = point.path.with_name(f"{point.path.name}.flops")  # finished flops, for a call that is interrupted
     tenths = [0]
@@ -189,7 +188,7 @@ def _measure(point: Point, scale: Scale, tell: Tell) -> dict[str, Any]:
     def progress(share: float) -> None:
         if scale.flops is None and int(10 * share) > tenths[0]:
             tenths[0] = int(10 * share)
-            tell(f"{point.curve}: {point.seconds:.0f} s, best response, {10 * tenths[0]}%")
+            say(f"{point.curve}: {point.seconds:.0f} s, best response, {10 * tenths[0]}%")
 
     result = exploitability(
         strategy.rules, blueprint(strategy), sample_flops=scale.flops, seed=scale.seed, threads=scale.threads,
@@ -240,13 +239,13 @@ def ends(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def check_memory(contender: Contender, scale: Scale, tell: Tell) -> None:
+def check_memory(contender: Contender, scale: Scale, say: Say) -> None:
     """Say what an iteration of a run with a trunk takes beside its tables; refuse it if it cannot fit."""
     if not contender.recipe.solver.trunk:
         return
     threads = min(thread_count(scale.threads), PLAYERS * scale.boards)
     needed, free = working_bytes(contender.recipe, threads), available_memory()
-    tell(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
+    say(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
     if needed > free:
         raise InputError(
             f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",

@@ -25,6 +25,7 @@ from equipoise.abstraction.maps.kmeans_street import cluster_street
 from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.core.errors import InputError
 from equipoise.core.files.cache import cache_folder
+from equipoise.core.progress import Say
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, table_bytes
@@ -49,7 +50,6 @@ STEP = 1.5  # a look when so many times the seconds of the last have passed
 FIRST_LOOK = 0.005  # of a curve's time
 
 Losses = tuple[float, float]
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,17 @@ class Contest:
 
 
 def reproduce_figure(
-    figure: Figure, buckets: BucketMap, seconds: float, out: Path, tell: Tell, threads: int
+    figure: Figure, buckets: BucketMap, seconds: float, out: Path, say: Say, threads: int
 ) -> dict[str, Any]:
     """All curves of a figure, in so many seconds of solving; its files are written."""
     tree = build_tree(buckets.rules)
     infosets = SlotLayout(tree, buckets.buckets).infosets
     needed = table_bytes(tree, (buckets, BucketMap.lossless(buckets.rules)))
-    tell(f"{infosets:,} information sets; the unabstracted player of A-vs-U needs {needed / 1e9:.2f} GB of tables")
-    rows = curves(tree, buckets, seconds, tell, threads)
+    say(f"{infosets:,} information sets; the unabstracted player of A-vs-U needs {needed / 1e9:.2f} GB of tables")
+    rows = curves(tree, buckets, seconds, say, threads)
     last = {row["curve"]: row for row in rows}
     ours = {name: row["exploitability_mbb"] for name, row in last.items()}
-    doubled = curves(build_tree(doubled_bets(buckets.rules)), buckets, seconds, tell, threads, (BOTH, AVERAGE), TWICE)
+    doubled = curves(build_tree(doubled_bets(buckets.rules)), buckets, seconds, say, threads, (BOTH, AVERAGE), TWICE)
     summary = {
         "experiment": figure.name,
         "threads": threads,
@@ -110,7 +110,7 @@ def curves(
     tree: BettingTree,
     buckets: BucketMap,
     seconds: float,
-    tell: Tell,
+    say: Say,
     threads: int = 1,
     names: tuple[str, ...] = tuple(SHARES),
     game: str = "",
@@ -120,7 +120,7 @@ def curves(
     for contest in contests(tree, buckets, threads, names):
         for row in looks(contest, SHARES[contest.name] * seconds, tree.rules.big_blind):
             rows.append({"game": game, **row})
-            tell(f"{row['curve']}{', ' if game else ''}{game}: iteration {row['iteration']}, {row['seconds']:.0f} s, "
+            say(f"{row['curve']}{', ' if game else ''}{game}: iteration {row['iteration']}, {row['seconds']:.0f} s, "
                  f"{row['exploitability_mbb']:.2f} mbb/g")  # fmt: skip
     return rows
 

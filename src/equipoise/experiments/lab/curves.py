@@ -14,26 +14,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.abstraction.maps.build import Tell
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.progress import Progress, Say
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.rules import GameRules
 from equipoise.measure.agent import is_small
 from equipoise.measure.best_response import LEAST_SAMPLE, MOST_SAMPLE, exploitability
 from equipoise.measure.lbr import HANDS, LEAST_HANDS, local_best_response
 from equipoise.runs.folder import RunFolder
-from equipoise.runs.progress import Look
+from equipoise.runs.progress import TrainingProgress
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.file import StrategyFile, load_strategy
-from equipoise.training.loop import Run, train
+from equipoise.training.loop import Run, run_training
 
 FORMAT = "equipoise curve 2"
 FILE = "curve.points"
 FLOPS = 40  # that exploitability is estimated from where it cannot be had exactly
-Say = Callable[[str], None]
 
 
 class Until(NamedTuple):
@@ -54,10 +53,10 @@ class Until(NamedTuple):
             self.iterations is not None and iteration >= self.iterations
         )
 
-    def done(self, look: Look) -> float:
+    def done(self, now: TrainingProgress) -> float:
         """How much of it, from 0 to 1."""
-        shares = [0.0] if self.minutes is None else [look.seconds / (60 * self.minutes)]
-        shares += [] if self.iterations is None else [look.iteration / self.iterations]
+        shares = [0.0] if self.minutes is None else [now.seconds / (60 * self.minutes)]
+        shares += [] if self.iterations is None else [now.iteration / self.iterations]
         return min(max(shares), 1.0)
 
 
@@ -125,15 +124,15 @@ class Measuring:
             return f"LBR lower bound on exploitability ({self.size:,} hands)"
         return "exploitability" if self.method == "exact" else f"exploitability, estimated from {self.size:,} flops"
 
-    def value(self, strategy: StrategyFile, threads: int, tell: Tell) -> tuple[float, float | None]:
+    def value(self, strategy: StrategyFile, threads: int, progress: Progress) -> tuple[float, float | None]:
         """Of a strategy, in mbb/g, and half the interval; all strategies meet the same flops or hands."""
         if self.method == "lbr":
             player = TableAgent("it", strategy.game.layout, strategy.stored, strategy.buckets)
-            bound = local_best_response(player, hands=self.size, seed=self.seed, threads=threads, progress=tell)
+            bound = local_best_response(player, hands=self.size, seed=self.seed, threads=threads, progress=progress)
             return bound.lbr, bound.ci95
         found = exploitability(
             strategy.rules, blueprint(strategy), menu=strategy.game.menu, threads=threads, seed=self.seed,
-            sample_flops=self.size or None, progress=lambda done: tell("best response", done),
+            sample_flops=self.size or None, progress=lambda done: progress("best response", done),
         )  # fmt: skip
         return found.exploitability, found.ci95_mbb
 
@@ -146,7 +145,7 @@ def follow(
     *,
     points: int,
     threads: int,
-    tell: Tell,
+    progress: Progress,
     say: Say,
 ) -> Curve:
     """Train a recipe in a folder, measured `points` times; what is there already is not done again."""
@@ -157,11 +156,11 @@ def follow(
         to = until.part(0.5**number, stage)
         if found and to.reached(found[-1].iteration, found[-1].seconds):
             continue
-        run = _stretch(recipe, folder, to, stage, threads, lambda look: tell(recipe.name, until.done(look)), tell)
-        if found and run.look.iteration <= found[-1].iteration:
+        run = _stretch(recipe, folder, to, stage, threads, lambda now: progress(recipe.name, until.done(now)), progress)
+        if found and run.progress.iteration <= found[-1].iteration:
             continue
-        value, width = measuring.value(load_strategy(folder), threads, tell)
-        found.append(Point(run.look.iteration, run.look.seconds, run.look.nodes, value, width))
+        value, width = measuring.value(load_strategy(folder), threads, progress)
+        found.append(Point(run.progress.iteration, run.progress.seconds, run.progress.nodes, value, width))
         kept.write(found, until)
         say(f"{recipe.name}, {recipe.solver.method}: {_point_text(found[-1], measuring)}")
     return Curve(recipe.solver.method, tuple(found))
@@ -174,22 +173,28 @@ def _point_text(point: Point, measuring: Measuring) -> str:
 
 
 def _stretch(
-    recipe: Recipe, folder: Path, to: Until, stage: int, threads: int, on_look: Callable[[Look], None], tell: Tell
+    recipe: Recipe,
+    folder: Path,
+    to: Until,
+    stage: int,
+    threads: int,
+    on_progress: Callable[[TrainingProgress], None],
+    progress: Progress,
 ) -> Run:
     """Go on with a run until there, and to the end of a stage."""
 
     def go(minutes: float | None, iterations: int | None) -> Run:
-        run = train(
+        run = run_training(
             recipe, folder, resume=RunFolder(folder).is_run, minutes=minutes, iterations=iterations,
-            threads=threads or None, on_look=on_look, on_stage=tell,
+            threads=threads or None, on_progress=on_progress, on_stage=progress,
         )  # fmt: skip
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
         return run
 
     run = go(*to)
-    over = run.look.iteration % stage
-    return go(None, run.look.iteration + stage - over) if over else run
+    over = run.progress.iteration % stage
+    return go(None, run.progress.iteration + stage - over) if over else run
 
 
 @dataclass(frozen=True)

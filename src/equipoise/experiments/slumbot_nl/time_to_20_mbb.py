@@ -7,13 +7,13 @@ a betting node; the other two all hands of a board there, which is why they need
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 from equipoise.runs.folder import RunFolder
@@ -49,26 +49,24 @@ SOLVERS: dict[str, dict[str, Any]] = {
 VECTOR = "vector CFR+"
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Leduc and a hold'em of twelve cards; `full` gives each run ten times as long."""
     with TemporaryDirectory() as folder:
         small = Path(folder) / "twelve-card.game"
         small.write_text(SMALL)
         games = {"leduc": "leduc", "flop hold'em, 12 cards": str(small)}
-        return compare(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, tell)
+        return compare(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, say)
 
 
-def compare(
-    games: dict[str, str], minutes: float, until: float, out: Path, tell: Callable[[str], None]
-) -> dict[str, Any]:
+def compare(games: dict[str, str], minutes: float, until: float, out: Path, say: Say) -> dict[str, Any]:
     """Run every solver on every game."""
     rows: list[dict[str, Any]] = []
     for name, game in games.items():
         for solver, settings in SOLVERS.items():
             rows += [{"game": name, "solver": solver, **row} for row in trained(game, settings, minutes, until)]
-            tell(f"{name}, {solver}: {_reached(rows, name, solver)}")
+            say(f"{name}, {solver}: {_reached(rows, name, solver)}")
         rows += [{"game": name, "solver": VECTOR, **row} for row in solved(game, until)]
-        tell(f"{name}, {VECTOR}: {_reached(rows, name, VECTOR)}")
+        say(f"{name}, {VECTOR}: {_reached(rows, name, VECTOR)}")
     summary = {
         "experiment": "time-to-20-mbb",
         "target_mbb": TARGET,
@@ -89,9 +87,9 @@ def trained(game: str, settings: dict[str, Any], minutes: float, until: float) -
     }
     with TemporaryDirectory() as folder:
         done = train(read_recipe(table, name="time-to-20-mbb"), Path(folder) / "run", threads=1)
-        looks = RunFolder(done.folder).read_metrics()
+        rows = RunFolder(done.folder).read_metrics()
     keys = ("iteration", "seconds", "nodes", "exploitability_mbb")
-    return [{key: look[key] for key in keys} for look in looks if look.get("exploitability_mbb")]
+    return [{key: row[key] for key in keys} for row in rows if row.get("exploitability_mbb")]
 
 
 def solved(game: str, until: float) -> list[dict[str, Any]]:
@@ -101,16 +99,16 @@ def solved(game: str, until: float) -> list[dict[str, Any]]:
     nodes = int(np.diff(tree.street_first)[street].sum())  # of all boards, each with all holes
     rows: list[dict[str, Any]] = []
 
-    def look(iteration: int, seconds: float, percent: float) -> None:
+    def record(iteration: int, seconds: float, percent: float) -> None:
         row = {"iteration": iteration, "seconds": seconds, "nodes": 2 * iteration * nodes}
         rows.append({**row, "exploitability_mbb": 10 * percent})
 
-    solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1, on_look=look)
+    solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1, on_progress=record)
     return rows
 
 
 def _reached(rows: list[dict[str, Any]], game: str, solver: str) -> dict[str, float] | None:
-    """Seconds, nodes and iterations of the first look at or below the target."""
+    """Seconds, nodes and iterations of the first measurement at or below the target."""
     for row in rows:
         if (row["game"], row["solver"]) == (game, solver) and row["exploitability_mbb"] <= TARGET:
             return {key: row[key] for key in ("seconds", "nodes", "iteration", "exploitability_mbb")}
