@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise import InputError, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.agent import Agent, FunctionAgent, View, replay
+from equipoise.agents.agent import Agent, FunctionAgent, View, track_to
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import What, load_player, named_player
 from equipoise.agents.postprocess import PostProcess
@@ -196,7 +196,7 @@ def test_a_track_of_all_holes_is_that_of_each() -> None:
         board = (int(rng.integers(6)),)
         while not state.is_over:
             view = View(state, state.player, (0,), board[: NOLIMIT.board_size(state.round)])
-            actions, chances = replay(agent.follow(state.player), view).probabilities()
+            actions, chances = track_to(agent.follow(state.player), view).probabilities()
             for hole in set(range(6)) - set(view.board):
                 own = agent.probabilities(replace(view, hole=(hole,)))
                 assert [own.get(action, 0.0) for action in actions] == pytest.approx(chances[:, hole].tolist())

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.agents.agent import Agent, Track, draw
+from equipoise.agents.agent import Agent, Track, draw_index
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
@@ -311,7 +311,7 @@ class Hand:
         """The cards of the next street, as likely as the agent's range leaves them: it may hold some."""
         rules, stake = self.rules, max(track.state.spent)
         weights = track.reach * self.free
-        theirs = hole_card_table(rules.deck, rules.hole_cards)[draw(weights, self.rng)]
+        theirs = hole_card_table(rules.deck, rules.hole_cards)[draw_index(weights, self.rng)]
         gone = {*self.cards, *track.board, *theirs.tolist()}
         left = [card for card in range(rules.deck.size) if card not in gone]
         count = rules.board_size(track.state.round) - len(track.board)
@@ -337,7 +337,7 @@ class Hand:
             self.chance = 0.0
             return track
         mixture /= mixture.sum()
-        drawn = draw(mixture, self.rng)
+        drawn = draw_index(mixture, self.rng)
         taken = np.flatnonzero(mixture)
         worth = {int(i): calm(max(*state.spent, actions[i]), self.share(rows[i])) for i in taken}
         self.action_luck += self.chance * (worth[drawn] - sum(mixture[i] * worth[i] for i in worth))

@@ -17,19 +17,19 @@ import contextlib
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.progress import Say
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.strict_json import json_text
+from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import preset_names, write_gamedef
-from equipoise.runs.progress import TrainingProgress, Measured
+from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.runs.recipe_text import write_toml
 from equipoise.solvers.solver import Solver

@@ -14,10 +14,10 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.core.progress import Say
 from equipoise.core.errors import InputError
-from equipoise.runs.iteration_reservoir import IterationReservoirs
+from equipoise.core.progress import Say
 from equipoise.runs.folder import RunFolder
+from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.solvers.solver import CURRENT, Solver
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import load_strategy, save_stored
@@ -40,7 +40,7 @@ class StrategySnapshots:
         return self.folder.path / f"strategy.current-{number + 1}.u8"
 
     def before_next(self, solver: Solver) -> int | None:
-        """Save the current strategy if the next iteration is drawn; returns the last iteration before the next snapshot."""
+        """Save a snapshot if the next iteration is drawn; returns the last iteration before the one after it."""
         coming = solver.iteration + 1
         if self.reservoirs.after(solver.iteration) == coming:
             about = {"strategy": CURRENT, "iteration": coming}

@@ -23,7 +23,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.progress import Progress, Say
 from equipoise.experiments.lab.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
-from equipoise.experiments.lab.curves import Curve, Measuring, Until, follow
+from equipoise.experiments.lab.curves import Curve, Measuring, Until, train_curve
 from equipoise.measure.report import write_report
 from equipoise.play.match import LEAST_HANDS
 from equipoise.play.tournament import Tournament, round_robin
@@ -244,7 +244,7 @@ class _Lab:
         def progress(stage: str, done: float) -> None:
             self.progress(f"{recipe.name} by {solver}" + ("" if stage == recipe.name else f", {stage}"), done)
 
-        return follow(
+        return train_curve(
             recipe, self.run(recipe.name, solver), until, self.measuring, points=self.points, threads=self.threads,
             progress=progress, say=self.say,
         )  # fmt: skip

@@ -32,18 +32,18 @@ from equipoise.tree.infosets import SlotLayout
 ABOUT = "variance of sampled regrets with N boards an iteration against N iterations of one board (1 minute)"
 DRAWN = ("cycle", "independent")
 BOARDS = (1, 2, 5, 10, 50)  # and a whole cycle
-STARTS = (0, 200)  # iterations of one board before: none, and so many that strategies change little
+STARTS = (0, 200)  # iterations of one board before: none, or enough that strategies change little
 NOTHING = 1e-9  # relative variance that is rounding
 
 
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Flop hold'em with the twenty highest cards, lossless."""
     rules = replace(load_game("holdem.two-four"), deck=Deck(5, 4), max_raises=(1, 2), name="flop hold'em, 20 cards")
-    return compare(rules, BOARDS, 1000 if full else 100, out, say)
+    return compare_variance(rules, BOARDS, 1000 if full else 100, out, say)
 
 
-def compare(rules: GameRules, boards: Sequence[int], samples: int, out: Path, say: Say) -> dict[str, Any]:
-    """The variance of each way to spend so many boards."""
+def compare_variance(rules: GameRules, boards: Sequence[int], samples: int, out: Path, say: Say) -> dict[str, Any]:
+    """The variance of each way to divide a number of boards among iterations."""
     tree, buckets = build_tree(rules), BucketMap.lossless(rules)
     rows: list[dict[str, Any]] = []
     whole = PublicChance(tree, buckets, boards=BoardSource(rules, 1).size, schedule="cfr")

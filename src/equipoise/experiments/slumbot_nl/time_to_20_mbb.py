@@ -1,8 +1,8 @@
 """Time and nodes to 20 mbb/g on small lossless games: external sampling, public chance sampling and vector CFR+.
 
-No figure of a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
-their curves can be compared. A node means what a solver touches in one go: external sampling one hand of each player at
-a betting node; the other two all hands of a board there, which is why they need so few.
+Not from a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
+their curves can be compared. A node is what a solver visits in one step: one hand of each player at a betting node for
+external sampling, but all hands of a board for the other two, so they need far fewer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from equipoise.training.train import train
 
 ABOUT = "exploitability against seconds and nodes of three solvers, to 20 mbb/g and below, lossless (1 minute)"
 TARGET = 20.0  # mbb/g
-BELOW = 0.5  # runs stop at this share of the target, or after so many minutes
+BELOW = 0.5  # runs stop at this share of the target, or after MINUTES
 MINUTES = 0.25
 ITERATIONS = 2000  # of vector CFR+, at most
 SMALL = """# Flop hold'em with twelve cards: four ranks in three suits, one bet a round.
@@ -55,17 +55,17 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
         small = Path(folder) / "twelve-card.game"
         small.write_text(SMALL)
         games = {"leduc": "leduc", "flop hold'em, 12 cards": str(small)}
-        return compare(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, say)
+        return compare_solvers(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, say)
 
 
-def compare(games: dict[str, str], minutes: float, until: float, out: Path, say: Say) -> dict[str, Any]:
+def compare_solvers(games: dict[str, str], minutes: float, until: float, out: Path, say: Say) -> dict[str, Any]:
     """Run every solver on every game."""
     rows: list[dict[str, Any]] = []
     for name, game in games.items():
         for solver, settings in SOLVERS.items():
-            rows += [{"game": name, "solver": solver, **row} for row in trained(game, settings, minutes, until)]
+            rows += [{"game": name, "solver": solver, **row} for row in train_rows(game, settings, minutes, until)]
             say(f"{name}, {solver}: {_reached(rows, name, solver)}")
-        rows += [{"game": name, "solver": VECTOR, **row} for row in solved(game, until)]
+        rows += [{"game": name, "solver": VECTOR, **row} for row in solve_game_rows(game, until)]
         say(f"{name}, {VECTOR}: {_reached(rows, name, VECTOR)}")
     summary = {
         "experiment": "time-to-20-mbb",
@@ -76,8 +76,8 @@ def compare(games: dict[str, str], minutes: float, until: float, out: Path, say:
     return summary
 
 
-def trained(game: str, settings: dict[str, Any], minutes: float, until: float) -> list[dict[str, Any]]:
-    """A run of `train`, looked at often."""
+def train_rows(game: str, settings: dict[str, Any], minutes: float, until: float) -> list[dict[str, Any]]:
+    """A run of `train`, measured often."""
     table = {
         "game": game,
         "solver": {**settings, "seed": 1},
@@ -92,7 +92,7 @@ def trained(game: str, settings: dict[str, Any], minutes: float, until: float) -
     return [{key: row[key] for key in keys} for row in rows if row.get("exploitability_mbb")]
 
 
-def solved(game: str, until: float) -> list[dict[str, Any]]:
+def solve_game_rows(game: str, until: float) -> list[dict[str, Any]]:
     """A run of `solve`."""
     problem = Problem.of_game(load_game(game))
     tree, street = problem.tree, problem.cards.arrays.street

@@ -60,7 +60,7 @@ Play = Callable[[Agent, Agent, int, int], Outcome]
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Train what is missing, play, write the table; `full` trains fifteen times as long, plays twenty times as many."""
     minutes, hands = (30.0, 10_000_000) if full else (2.0, 500_000)
-    folders = trained(out / f"{NAME}-{minutes:g}-minutes", minutes, say)
+    folders = train_blueprints(out / f"{NAME}-{minutes:g}-minutes", minutes, say)
     summary, rows = table(folders, play_match, hands, say)
     summary |= {"minutes": minutes}
     write_report(out / NAME, summary, rows, _draw)
@@ -72,8 +72,8 @@ def play_match(one: Agent, two: Agent, hands: int, seed: int) -> Outcome:
     return match(one, two, hands=hands, seed=seed)
 
 
-def trained(folder: Path, minutes: float, say: Say) -> dict[str, Path]:
-    """The folder of each blueprint; one that is there is gone on with, which does nothing if it is done."""
+def train_blueprints(folder: Path, minutes: float, say: Say) -> dict[str, Path]:
+    """Train the blueprints, continuing earlier runs; returns their folders."""
     folders = {}
     for name, overrides in RUNS.items():
         folders[name] = folder / name
