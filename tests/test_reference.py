@@ -67,7 +67,7 @@ def test_the_command_says_difference_and_level(game: str, tmp_path: Path) -> Non
     assert answer["level_mbb"] == pytest.approx(answer["exact_mbb"] + answer["less_mbb"])
     said = run(*beside)
     assert "less always-call on the same flops" in said
-    assert f"so that this has {answer['level_mbb']:.2f} ± " in said
+    assert f"so this agent has {answer['level_mbb']:.2f} ± " in said
 
 
 def test_what_does_not_fit_is_refused(game: str, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ BAR = 30  # columns
 
 
 class TrainingPanel:
-    """What a training shows on a terminal. `console` is where; the panel is gone when it closes, lines stay."""
+    """The panel of a training on a console. It disappears when it closes; the lines of the log stay."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -48,18 +48,18 @@ class TrainingPanel:
         self._live.stop()
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Print a line of the log."""
         self.console.print(Text(line), soft_wrap=True)
 
     def stage(self, name: str, done: float) -> None:
-        """How far the making of the buckets is."""
+        """Report the progress of a stage of bucket building."""
         for before in self.stages:
             if before != name:
                 self.stages[before] = 1.0
         self.stages[name] = done
 
     def progress(self, now: TrainingProgress) -> None:
-        """How far the run is."""
+        """Report the progress of the run."""
         self.last, self.seen = now, time.monotonic()
 
     def render(self) -> RenderableType:
