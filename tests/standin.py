@@ -15,7 +15,7 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
-from equipoise.training.loop import Run, train
+from equipoise.training.loop import Run, run_training
 from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 
@@ -64,7 +64,7 @@ def make(recipe: Recipe, tree: BettingTree, buckets: BucketMap, threads: int, pa
 
 def run(out: str | Path, iterations: int | None = None, *, pause: float = 0.0, **more: Any) -> Run:
     recipe = more.pop("recipe", RECIPE)
-    return train(
+    return run_training(
         recipe, out, iterations=iterations, make=lambda *given: make(*given, pause=pause), **{"threads": 1, **more}
     )
 

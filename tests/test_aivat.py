@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from equipoise.agents.agent import Agent, FunctionAgent, View
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import named_player
 from equipoise.cards.deck import Deck, hole_cards
 from equipoise.core.errors import InputError
@@ -21,7 +21,7 @@ from equipoise.core.jit import F64
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.measure.aivat import Aivat, AllInValues, Meeting, compare
+from equipoise.measure.aivat import Aivat, AllInValues, Meeting, compare_values
 
 Agents: TypeAlias = tuple[Agent, Agent]
 
@@ -245,7 +245,7 @@ def test_holes_do_not_matter_between_known_players() -> None:
 
 def test_small_deck_holdem() -> None:
     """Sampled completions, four rounds, tables that play."""
-    uniform, calls = (named_player(NamedAgent(name), SMALL_HOLDEM) for name in ("uniform", "always-call"))
+    uniform, calls = (named_player(CardBlindStrategy(name), SMALL_HOLDEM) for name in ("uniform", "always-call"))
     rng = np.random.default_rng(3)
     aivat = Aivat(SMALL_HOLDEM, (uniform, calls))
     rows = []
@@ -260,19 +260,19 @@ def test_small_deck_holdem() -> None:
             state = state.apply((uniform, calls)[state.player].act(view, rng))
         rows.append((state.payoffs(deal)[0], aivat.value(state, deal)))
     chips, corrected = np.array(rows).T
-    found = compare(SMALL_HOLDEM, chips, corrected)
+    found = compare_values(SMALL_HOLDEM, chips, corrected)
     assert found.times_smaller > 5
     assert abs(found.chips_mbb - found.mbb_per_hand) < 2.5 * found.chips_ci95
 
 
 def test_comparison() -> None:
-    found = compare(LEDUC, np.array([1.0, -1.0] * 50), np.array([0.25, 0.75] * 50))
+    found = compare_values(LEDUC, np.array([1.0, -1.0] * 50), np.array([0.25, 0.75] * 50))
     assert (found.hands, found.chips_mbb, found.mbb_per_hand) == (100, 0, 500)
     assert found.times_smaller == pytest.approx(4)
     assert found.ci95 == pytest.approx(1.984 * 250 / 99**0.5, rel=1e-3)
     assert "4.0 times smaller" in str(found)
     with pytest.raises(InputError, match="values"):
-        compare(LEDUC, np.zeros(3), np.zeros(4))
+        compare_values(LEDUC, np.zeros(3), np.zeros(4))
 
 
 def test_bad_hands_are_refused() -> None:

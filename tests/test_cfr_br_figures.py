@@ -24,10 +24,10 @@ from equipoise.experiments.cfr_br import figure_6 as cfr_br_figure_6
 from equipoise.experiments.cfr_br import figure_8 as cfr_br_figure_8
 from equipoise.experiments.cfr_br import figure_11 as cfr_br_figure_11
 from equipoise.experiments.cfr_br import limit_curves
-from equipoise.experiments.cfr_br.figure_6 import CFR_CURVE, contenders, curve_of, figure_6
+from equipoise.experiments.cfr_br.figure_6 import CFR_CURVE, contenders, figure_6, trunk_curve
 from equipoise.experiments.cfr_br.figure_8 import figure_8
 from equipoise.experiments.cfr_br.figure_11 import figure_11
-from equipoise.experiments.cfr_br.limit_curves import Scale, kept_points, looks
+from equipoise.experiments.cfr_br.limit_curves import Scale, kept_points, point_minutes
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.flop_sample import FlopSample
 from equipoise.runs.cost import cost_of, working_bytes
@@ -39,7 +39,7 @@ from equipoise.strategy.file import load_strategy
 from small_games import TWO_STREETS
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hulhe"]
-AVERAGE, CURRENT = curve_of(1, "average"), curve_of(1, "current")
+AVERAGE, CURRENT = trunk_curve(1, "average"), trunk_curve(1, "current")
 
 
 def quiet(line: str) -> None:
@@ -121,7 +121,7 @@ def test_cfr_br_is_less_exploitable_and_does_not_win(done: tuple[Path, list[dict
         found = match(*players, hands=small.hands, seed=small.seed, threads=1)
         assert (row["mbb_per_hand"], row["ci95"]) == (found.mbb_per_hand, found.ci95)
         assert row["mbb_per_hand"] - row["ci95"] < 0  # nothing in the abstraction beats its equilibrium
-    summary = cfr_br_figure_8.write(out, played, small)
+    summary = cfr_br_figure_8.write_figure_8(out, played, small)
     assert summary["last"][AVERAGE] == played[-2] and (out / "cfr-br-figure-8.png").stat().st_size > 5_000
 
 
@@ -133,10 +133,10 @@ def test_what_is_there_is_not_done_again(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("done again")
 
-    for name in ("train", "exploitability", "save_stored"):
+    for name in ("train_to", "exploitability", "save_stored"):
         monkeypatch.setattr(limit_curves, name, never)
     assert figure_6(out, small, quiet) == rows
-    written = cfr_br_figure_6.write(out, rows, small)
+    written = cfr_br_figure_6.write_figure_6(out, rows, small)
     stored = json.loads((out / "cfr-br-figure-6.json").read_text())
     assert stored["rows"] == rows and written["ours"][AVERAGE]["last"]["iteration"] == rows[-2]["iteration"]
     lowest = min(row["exploitability_mbb"] for row in by_curve(rows, CFR_CURVE))
@@ -200,15 +200,15 @@ def test_interrupted_anywhere_it_goes_on(small: Scale, tmp_path: Path, monkeypat
     assert stops >= 6 and reached == sorted(reached)
     for buckets in (2, 3):
         for strategy in ("average", "current"):
-            mine = by_curve(rows, cfr_br_figure_11.curve_of(buckets, strategy))
+            mine = by_curve(rows, cfr_br_figure_11.bucket_curve(buckets, strategy))
             assert len(mine) == 2 and mine[0]["iteration"] < mine[1]["iteration"]
             assert all(row["ci95_mbb"] > 0 for row in mine)
             assert {row["published_mbb"] for row in mine} == {cfr_br_figure_11.PUBLISHED[buckets]}
-    base = by_curve(rows, cfr_br_figure_11.curve_of(2, "average"))[-1]
+    base = by_curve(rows, cfr_br_figure_11.bucket_curve(2, "average"))[-1]
     for row in rows:
         difference = row["exploitability_mbb"] - base["exploitability_mbb"]
         assert row["less_reference_mbb"] == pytest.approx(difference, abs=1e-6)
-    assert cfr_br_figure_11.write(tmp_path, rows, scale)["ours"]["3 buckets, current"]["last"]["ci95_mbb"] > 0
+    assert cfr_br_figure_11.write_figure_11(tmp_path, rows, scale)["ours"]["3 buckets, current"]["last"]["ci95_mbb"] > 0
     assert (tmp_path / "cfr-br-figure-11.png").stat().st_size > 5_000
 
 
@@ -236,23 +236,25 @@ def test_what_was_published() -> None:
     for buckets, value in cfr_br_figure_11.PUBLISHED.items():
         assert published[f"{buckets}_bucket_perfect_recall"] == value
     six, eleven = cfr_br_figure_6.SCALED, cfr_br_figure_11.SCALED  # one run of CFR-BR serves both
-    names = [limit_curves.cfr_br(scale, scale.buckets[-1], 2, {}).name for scale in (six, eleven)]
-    assert names[0] == names[1] and looks(six.minutes, six.points) == looks(eleven.minutes, eleven.points)
+    names = [limit_curves.cfr_br_contender(scale, scale.buckets[-1], 2, {}).name for scale in (six, eleven)]
+    assert names[0] == names[1] and point_minutes(six.minutes, six.points) == point_minutes(
+        eleven.minutes, eleven.points
+    )
     sizes = {2: 96_056, 3: 476_934, 10: 57_337_080}
     for buckets, infosets in sizes.items():
-        contender = limit_curves.cfr_br(cfr_br_figure_11.SCALED, buckets, 2, {})
+        contender = limit_curves.cfr_br_contender(cfr_br_figure_11.SCALED, buckets, 2, {})
         assert cost_of(contender.recipe).infosets == infosets
     for buckets in cfr_br_figure_11.PUBLISHED:
         shipped = load_recipe(f"limit-{buckets}-bucket")
-        contender = limit_curves.cfr_br(cfr_br_figure_11.SCALED, buckets, 2, {})
+        contender = limit_curves.cfr_br_contender(cfr_br_figure_11.SCALED, buckets, 2, {})
         assert shipped.game.cards == contender.recipe.game.cards and shipped.solver.trunk == 2
     small = load_recipe("limit-small").solver
     assert {"method": small.method, "schedule": small.schedule, "seed": small.seed} == limit_curves.CFR
 
 
 def test_what_an_iteration_takes_is_said_before(small: Scale, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    ten = limit_curves.cfr_br(cfr_br_figure_6.FULL, 10, 2, {}).recipe
-    one = limit_curves.cfr_br(cfr_br_figure_6.FULL, 10, 1, {}).recipe
+    ten = limit_curves.cfr_br_contender(cfr_br_figure_6.FULL, 10, 2, {}).recipe
+    one = limit_curves.cfr_br_contender(cfr_br_figure_6.FULL, 10, 1, {}).recipe
     slots = cost_of(ten).slots
     many = with_solver(ten, {"method": "cfr-br", "trunk": 2, "boards": 16})
     assert 0.9 * 8 * slots < working_bytes(ten, 0) < 1.3 * 8 * slots  # nearly all slots are the river's
@@ -278,12 +280,12 @@ def test_what_an_iteration_takes_is_said_before(small: Scale, monkeypatch: pytes
 
 
 def test_looks_double() -> None:
-    assert looks(0.5, 1) == [0.5]
-    assert looks(24, 5) == [1.5, 3, 6, 12, 24]
-    assert looks(48, 6)[:5] == looks(24, 5)
+    assert point_minutes(0.5, 1) == [0.5]
+    assert point_minutes(24, 5) == [1.5, 3, 6, 12, 24]
+    assert point_minutes(48, 6)[:5] == point_minutes(24, 5)
     for minutes, points in ((0, 3), (-1.0, 3), (5, 0)):
         with pytest.raises(InputError, match="points of"):
-            looks(minutes, points)
+            point_minutes(minutes, points)
 
 
 def test_differences_on_the_same_flops_are_more_certain_than_levels() -> None:

@@ -20,7 +20,7 @@ from equipoise import AbstractCFR, BucketMap, InputError, build_tree, compare_ab
 from equipoise.core.files.array_file import load_header
 from equipoise.experiments.lab.compare import winnings
 from equipoise.experiments.lab.comparison import AbstractionComparison, Ranking, rank
-from equipoise.experiments.lab.curves import FORMAT, Curve, Measuring, Point, Until, follow
+from equipoise.experiments.lab.curves import FORMAT, Curve, Measuring, Point, Until, train_curve
 from equipoise.play.tournament import Tournament
 from equipoise.runs.recipe import Recipe, load_recipe, with_solver
 from equipoise.strategy.file import load_strategy
@@ -192,9 +192,9 @@ def by_cfr_br(recipes: dict[str, str], stage: int | None = None) -> Recipe:
 
 
 def curve(recipe: Recipe, folder: Path, until: Until, points: int = 3, measuring: Measuring | None = None) -> Curve:
-    return follow(
+    return train_curve(
         recipe, folder, until, measuring or Measuring("exact"), points=points, threads=1,
-        tell=lambda _stage, _done: None, say=lambda _line: None,
+        progress=lambda _stage, _done: None, say=lambda _line: None,
     )  # fmt: skip
 
 

@@ -20,10 +20,10 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.files.array_file import load_arrays
 from equipoise.runs.cost import cost_of
 from equipoise.runs.folder import FORMAT, RunFolder
-from equipoise.runs.iteration_reservoir import Draws
-from equipoise.runs.progress import Look, Measured
+from equipoise.runs.iteration_reservoir import IterationReservoirs
+from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import Recipe, load_recipe
-from equipoise.runs.strategy_snapshots import Currents
+from equipoise.runs.strategy_snapshots import StrategySnapshots
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from equipoise.strategy.tables import probabilities, to_bytes
 from equipoise.training import loop as runs
@@ -41,7 +41,7 @@ def recipe(solver: str = "", *more: str) -> Recipe:
 
 def train(chosen: Recipe, out: Path, iterations: int | None = None, **more: Any) -> runs.Run:
     """In one thread, and not drawn."""
-    return runs.train(chosen, out, iterations=iterations, measure=measure_of(chosen, 1), threads=1, **more)
+    return runs.run_training(chosen, out, iterations=iterations, measure=measure_of(chosen, 1), threads=1, **more)
 
 
 def solver_at(iterations: int, **settings: Any) -> CFRBR:
@@ -73,11 +73,11 @@ def tables(out: Path) -> dict[str, Any]:
 
 def test_every_iteration_is_drawn_equally_often() -> None:
     seeds, iterations = 12_000, 10
-    held = np.array([Draws(seed, 2).held(iterations) for seed in range(seeds)])
+    held = np.array([IterationReservoirs(seed, 2).held(iterations) for seed in range(seeds)])
     assert held.min() == 1 and held.max() == iterations
     for number in range(2):
         assert chi_square(np.bincount(held[:, number], minlength=11)[1:]) < CUTS[9]
-    early = np.array([Draws(seed, 2).held(4) for seed in range(seeds)])  # the same draws, had the run stopped here
+    early = np.array([IterationReservoirs(seed, 2).held(4) for seed in range(seeds)])  # stopped earlier
     assert chi_square(np.histogram2d(early[:, 0], early[:, 1], bins=4)[0]) < CUTS[15]  # reservoirs are independent
     # The test has power: a reservoir that replaces with the chance of the iteration before does not pass.
     late = [min(max(n for n in draws if n <= iterations) + 1, iterations) for draws in _firsts(seeds)]
@@ -85,7 +85,10 @@ def test_every_iteration_is_drawn_equally_often() -> None:
 
 
 def _firsts(seeds: int) -> list[list[int]]:
-    return [[drawn for drawn, _ in zip(Draws(seed, 1).of(0), range(12), strict=False)] for seed in range(seeds)]
+    return [
+        [drawn for drawn, _ in zip(IterationReservoirs(seed, 1).of(0), range(12), strict=False)]
+        for seed in range(seeds)
+    ]
 
 
 def test_jumps_are_what_a_reservoir_does_step_by_step() -> None:
@@ -103,15 +106,15 @@ def test_jumps_are_what_a_reservoir_does_step_by_step() -> None:
 
 
 def test_draws_are_found_from_anywhere() -> None:
-    draws = Draws(5, 3)
+    reservoirs = IterationReservoirs(5, 3)
     for number in range(3):
-        known = [n for n, _ in zip(draws.of(number), range(10), strict=False)]
+        known = [n for n, _ in zip(reservoirs.of(number), range(10), strict=False)]
         for at in range(1, 40):
-            assert draws.held(at)[number] == max(n for n in known if n <= at)
-    every = sorted({n for number in range(3) for n, _ in zip(draws.of(number), range(10), strict=False)})
-    assert [draws.after(at) for at in (0, every[2], every[3] - 1)] == [1, every[3], every[3]]
-    assert Draws(5, 0).after(7) is None and Draws(5, 0).held(7) == ()
-    assert draws.of(0) is not draws.of(0) and Draws(6, 3).held(10**9) != draws.held(10**9)
+            assert reservoirs.held(at)[number] == max(n for n in known if n <= at)
+    every = sorted({n for number in range(3) for n, _ in zip(reservoirs.of(number), range(10), strict=False)})
+    assert [reservoirs.after(at) for at in (0, every[2], every[3] - 1)] == [1, every[3], every[3]]
+    assert IterationReservoirs(5, 0).after(7) is None and IterationReservoirs(5, 0).held(7) == ()
+    assert reservoirs.of(0) is not reservoirs.of(0) and IterationReservoirs(6, 3).held(10**9) != reservoirs.held(10**9)
 
 
 def test_regrets_become_bytes_as_their_probabilities_do() -> None:
@@ -128,7 +131,7 @@ def test_regrets_become_bytes_as_their_probabilities_do() -> None:
 def test_the_file_is_what_its_iteration_played_by(tmp_path: Path) -> None:
     chosen = recipe("seed=3,currents=4", "stop={iterations=60}")
     train(chosen, tmp_path / "run")
-    held = chosen.solver.draws.held(60)
+    held = chosen.solver.reservoirs.held(60)
     assert len(set(held)) > 1
     for number, iteration in enumerate(held, 1):
         kept = load_strategy(tmp_path / "run" / f"strategy.current-{number}.u8")
@@ -142,7 +145,7 @@ def test_the_file_is_what_its_iteration_played_by(tmp_path: Path) -> None:
         assert found.exploitability == pytest.approx(1000 * sum(twin.losses(current=True)) / 2, abs=20)
         equipoise.show_strategy(kept.path)
     other_seed = recipe("seed=4,currents=4", "stop={iterations=60}")
-    assert other_seed.solver.draws.held(60) != held and other_seed.fingerprint != chosen.fingerprint
+    assert other_seed.solver.reservoirs.held(60) != held and other_seed.fingerprint != chosen.fingerprint
 
 
 @pytest.mark.parametrize("solver", ["currents=3,seed=2", 'keep="current",currents=2,seed=2', "stage=40,seed=2"])
@@ -161,25 +164,25 @@ def test_cut_into_parts_a_run_ends_with_the_same_bits(tmp_path: Path, solver: st
 
 def test_a_run_taken_up_at_an_older_checkpoint_has_what_that_one_held(tmp_path: Path) -> None:
     chosen, out = recipe("seed=1"), tmp_path / "run"
-    drawn = [n for n, _ in zip(chosen.solver.draws.of(0), range(8), strict=False)]
+    drawn = [n for n, _ in zip(chosen.solver.reservoirs.of(0), range(8), strict=False)]
     early = next(at for at in range(20, 2000) if at not in drawn)
     later = next(n for n in drawn if n > early)
     train(chosen, out, early)
     train(chosen, out, later + 1, resume=True)
     assert [int(path.stem) for path in sorted((out / "checkpoints").glob("*.u8"))] == [
-        *chosen.solver.draws.held(early), later,
+        *chosen.solver.reservoirs.held(early), later,
     ]  # fmt: skip
     newest = RunFolder(out).listed()[-1]
     newest.write_bytes(newest.read_bytes()[:-5])
     train(chosen, out, early + 1 if early + 1 < later else early, resume=True)
-    assert load_strategy(out / "strategy.current-1.u8").about["iteration"] == chosen.solver.draws.held(early)[0]
+    assert load_strategy(out / "strategy.current-1.u8").about["iteration"] == chosen.solver.reservoirs.held(early)[0]
     train(chosen, out, later + 1, resume=True)
     train(chosen, out, later + 2, resume=True)  # the older checkpoint goes, and with it what only it held
     assert [path.stem for path in (out / "checkpoints").glob("*.u8")] == [f"{later:012d}"]
     (out / "checkpoints" / f"{later:012d}.u8").write_bytes(b"gone")
     said: list[str] = []
     train(chosen, out, later + 3, resume=True, say=said.append)
-    lost = chosen.solver.draws.held(later + 3)[0] == later
+    lost = chosen.solver.reservoirs.held(later + 3)[0] == later
     assert any("no current strategy 1" in line for line in said) == lost
     assert (out / "strategy.current-1.u8").exists() != lost
 
@@ -287,24 +290,24 @@ def metrics(out: Path) -> list[dict[str, Any]]:
 def test_both_strategies_are_measured_while_a_run_goes_on(tmp_path: Path) -> None:
     every = ("measure={method='exact',every=0.001}",)
     run = train(recipe("", *every), tmp_path / "both", 400)
-    look, solver = metrics(tmp_path / "both")[-1], solver_at(400)
-    assert look["exploitability_mbb"] == pytest.approx(1000 * sum(solver.losses()) / 2, rel=1e-3)
-    assert look["current_exploitability_mbb"] == pytest.approx(1000 * sum(solver.losses(current=True)) / 2, rel=1e-3)
-    assert look["current_exploitability_mbb"] != pytest.approx(look["exploitability_mbb"], rel=0.01)
-    assert run.as_json()["current_exploitability_mbb"] == look["current_exploitability_mbb"]
+    row, solver = metrics(tmp_path / "both")[-1], solver_at(400)
+    assert row["exploitability_mbb"] == pytest.approx(1000 * sum(solver.losses()) / 2, rel=1e-3)
+    assert row["current_exploitability_mbb"] == pytest.approx(1000 * sum(solver.losses(current=True)) / 2, rel=1e-3)
+    assert row["current_exploitability_mbb"] != pytest.approx(row["exploitability_mbb"], rel=0.01)
+    assert run.as_json()["current_exploitability_mbb"] == row["current_exploitability_mbb"]
     train(recipe('keep="current"', *every), tmp_path / "alone", 400)
     alone = metrics(tmp_path / "alone")[-1]
     assert alone["exploitability_mbb"] is None
-    assert alone["current_exploitability_mbb"] == look["current_exploitability_mbb"]
+    assert alone["current_exploitability_mbb"] == row["current_exploitability_mbb"]
     draw_progress(run)
     assert (tmp_path / "both" / "progress.png").stat().st_size > 5_000
     stops = recipe('keep="current"', *every, "stop={exploitability=150,minutes=2}")
     done = train(stops, tmp_path / "stops")
-    assert done.stopped == "exploitability" and done.look.current_exploitability_mbb <= 150
+    assert done.stopped == "exploitability" and done.progress.current_exploitability_mbb <= 150
     bound = recipe("", "measure={method='lbr',every=0.001,hands=100}")
     done = train(bound, tmp_path / "bound", 30)
-    assert done.look.lbr_mbb is not None and done.look.current_lbr_ci95_mbb is not None
-    assert done.look.exploitability_mbb is None and done.look.current_exploitability_mbb is None
+    assert done.progress.lbr_mbb is not None and done.progress.current_lbr_ci95_mbb is not None
+    assert done.progress.exploitability_mbb is None and done.progress.current_exploitability_mbb is None
 
 
 def test_words_and_curves_tell_both_apart() -> None:
@@ -316,14 +319,14 @@ def test_words_and_curves_tell_both_apart() -> None:
     bounds = Measured.of({"average": Measured(None, 90.0, 8.0), "current": Measured(None, 95.0, 9.0)})
     assert bounds.text == "LBR lower bound 90 ± 8 mbb/hand, current 95 ± 9" and Measured().text == ""
     assert Measured.of({"average": Measured(5.0)}) == Measured(5.0)
-    look = Look(1, 1.0, 1, 1.0, 1.0, 0.5, 1.0, **two._asdict())
-    assert look.measured == two and look.measured_text == two.text
+    row = TrainingProgress(1, 1.0, 1, 1.0, 1.0, 0.5, 1.0, **two._asdict())
+    assert row.measured == two and row.measured_text == two.text
     figure, axes = plt.subplots()
     for found, names in ((two, ["average strategy", "current strategy"]), (one, ["current strategy"]),
                          (bounds, ["average strategy", "current strategy"])):  # fmt: skip
         axes = figure.add_subplot()
         before = len(figure.axes)
-        _draw(axes, [Look(1, at, 1, 1.0, 1.0, 0.5, 1.0, **found._asdict()).as_json() for at in (1.0, 2.0)])
+        _draw(axes, [TrainingProgress(1, at, 1, 1.0, 1.0, 0.5, 1.0, **found._asdict()).as_json() for at in (1.0, 2.0)])
         assert [text.get_text() for text in figure.axes[before].get_legend().get_texts()] == names
     plt.close(figure)
 
@@ -394,6 +397,8 @@ def test_solvers_that_make_no_sense_are_refused() -> None:
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Currents, "path", lambda self, iteration: self.folder.path / "no" / "such" / f"{iteration}.u8")
+    monkeypatch.setattr(
+        StrategySnapshots, "path", lambda self, iteration: self.folder.path / "no" / "such" / f"{iteration}.u8"
+    )
     with pytest.raises(InputError, match="cannot write"):
         train(recipe(), tmp_path / "run", 20)

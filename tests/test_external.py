@@ -12,7 +12,7 @@ from equipoise import GameRules, InputError, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import read_card_recipe
-from equipoise.agents.card_blind import ByBucket, ProfileAgent
+from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.cards.deck import Deck
 from equipoise.core.jit import F32, F64, I64, kernel
 from equipoise.games.bet_menu import BetMenu, load_menu
@@ -146,7 +146,7 @@ def profile_of(solver: External) -> Profile:
 
 
 def measured(solver: External) -> float:
-    agent = ProfileAgent("trained", ByBucket(profile_of(solver), cells_of(solver.buckets)))
+    agent = ProfileStrategy("trained", ByBucket(profile_of(solver), cells_of(solver.buckets)))
     return exploitability(solver.tree.rules, agent, threads=1).exploitability
 
 

@@ -25,7 +25,7 @@ from equipoise import (
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import FunctionAgent, View
 from equipoise.agents.blueprint import profile_agent
-from equipoise.agents.card_blind import ProfileAgent
+from equipoise.agents.card_blind import ProfileStrategy
 from equipoise.agents.named import load_player
 from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
@@ -56,7 +56,7 @@ class Random:
     menu: BetMenu | None
     function: Callable[[View], dict[int, float]]
     table: TableAgent
-    measured: ProfileAgent
+    measured: ProfileStrategy
 
     @property
     def agent(self) -> FunctionAgent:

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from equipoise.cli.render import console
 from equipoise.cli.render.training_panel import TrainingPanel, duration
-from equipoise.runs.progress import Look
+from equipoise.runs.progress import TrainingProgress
 
-LOOK = Look(12_345_678, 75.0, 10**9, 1_234_567.0, 23_456_789.0, 0.012345, 0.5, 17.25, 3725.0, 42.0)
+PROGRESS = TrainingProgress(12_345_678, 75.0, 10**9, 1_234_567.0, 23_456_789.0, 0.012345, 0.5, 17.25, 3725.0, 42.0)
 
 
 def terminal() -> Console:
@@ -43,7 +43,7 @@ def test_the_panel_shows_stages_then_figures() -> None:
         assert [row.split()[-1] for row in panel_text(panel).splitlines()[1:-1]] == ["│", "│"]
         assert re.search(r"flop: features .*100%", panel_text(panel))
         assert re.search(r"flop: k-means .*25%", panel_text(panel))
-        panel.look(LOOK)
+        panel.progress(PROGRESS)
         panel.say("a checkpoint")
         found = figures(panel)
     assert found == {
@@ -71,13 +71,13 @@ def test_time_goes_on_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("equipoise.cli.render.training_panel.time.monotonic", lambda: now)
     panel = TrainingPanel(terminal())
-    panel.look(LOOK)
+    panel.progress(PROGRESS)
     now += 25
     found = figures(panel)
     assert (found["time left"], found["last checkpoint"]) == ("1:01:40", "1:07 ago")
     now += 10_000
     assert figures(panel)["time left"] == "0:00"
-    panel.look(Look(1, 0.1, 1, 0.0, 0.0, 0.0, 0.0))
+    panel.progress(TrainingProgress(1, 0.1, 1, 0.0, 0.0, 0.0, 0.0))
     found = figures(panel)
     assert (found["time left"], found["last checkpoint"]) == ("unknown", "none yet")
     assert found["last measured"] == "nothing yet"
@@ -87,8 +87,8 @@ def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert not sys.stderr.isatty()
     with console.training() as show:
         show.say("started")
-        show.look(LOOK)
-        show.look(LOOK)  # too soon for another line
+        show.progress(PROGRESS)
+        show.progress(PROGRESS)  # too soon for another line
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "started"
     assert len(lines) == 2

@@ -11,7 +11,7 @@ import pokerkit
 import pytest
 
 from equipoise import GameRules, InputError, LogWriter, load_game, replay
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import named_player
 from equipoise.cli.render.match import print_replay
 from equipoise.games.betting_state import Deal
@@ -171,7 +171,7 @@ def test_our_logs_replay(game: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("suffix", ["acpc", "phhs"])
 def test_a_match_and_its_log_say_the_same(suffix: str, tmp_path: Path) -> None:
-    agents = [named_player(NamedAgent(name), NO_LIMIT) for name in ("always-raise", "uniform")]
+    agents = [named_player(CardBlindStrategy(name), NO_LIMIT) for name in ("always-raise", "uniform")]
     log = tmp_path / f"match.{suffix}"
     result = match(agents[0], agents[1], hands=200, duplicate=False, seed=4, threads=1, log=log)
     found = replay(log, NO_LIMIT)

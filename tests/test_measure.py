@@ -14,7 +14,7 @@ import pytest
 
 import equipoise
 from equipoise import BettingState, Exploitability, GameRules, InputError, exploitability, load_game, read_gamedef
-from equipoise.agents.card_blind import NAMES, NamedAgent
+from equipoise.agents.card_blind import NAMES, CardBlindStrategy
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.best_response import METHODS
 from equipoise.measure.stats import t975
@@ -254,7 +254,7 @@ def test_a_pruned_tree_has_what_is_left() -> None:
         "street_first",
     ):
         assert np.array_equal(getattr(same, name), getattr(tree, name)), name
-    small = prune(tree, NamedAgent("always-call").never(tree))
+    small = prune(tree, CardBlindStrategy("always-call").never(tree))
     assert (small.num_children[small.kind == DECISION] == 1).all()
     assert len(small) == 6  # four checks, a deal, a showdown
     assert small.street_first.tolist() == [0, 3, 6]

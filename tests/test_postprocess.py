@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise import InputError, PostProcess, build_tree, exploitability, load_game, process_profile
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.agent import View, replay
+from equipoise.agents.agent import View, track_to
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.postprocess import SAME, process_row
 from equipoise.agents.table import TableAgent
@@ -280,7 +280,7 @@ def test_an_agent_plays_what_is_measured(text: str) -> None:
     for node in decisions(tree):
         state, player, street = tree.state(node), int(tree.player[node]), int(tree.street[node])
         for board in [()] if street == 0 else [(card,) for card in range(rules.deck.size)]:
-            track = replay(agent.follow(player), View(state, player, (), board))
+            track = track_to(agent.follow(player), View(state, player, (), board))
             actions, chances = track.probabilities()
             assert list(actions) == tree.action[list(tree.children(node))].tolist()
             cells = buckets.buckets_of_board(street, board)

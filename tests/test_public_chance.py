@@ -13,7 +13,7 @@ import pytest
 import small_games
 from equipoise import GameRules, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.card_blind import ByBucket, ProfileAgent
+from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import F64, U32
 from equipoise.solvers import public_chance
@@ -295,7 +295,7 @@ def test_a_run_taken_up_again_is_the_same_run(variant: str, boards: int, cycle: 
         PublicChance(tree_of("leduc"), map_of("leduc", "imperfect"), seed=8).restore(5, 0, first.state())
 
 
-def average_agent(solver: Solver, buckets: BucketMap) -> ProfileAgent:
+def average_agent(solver: Solver, buckets: BucketMap) -> ProfileStrategy:
     profile = Profile(solver.layout, solver.average.copy())
     for block in blocks(solver.layout, profile.chances).values():
         total = block.sum(axis=1, keepdims=True)
@@ -309,7 +309,7 @@ def average_agent(solver: Solver, buckets: BucketMap) -> ProfileAgent:
                 found[cards.slice(board, player)] = here[cards.holes(board, player)]
         return found
 
-    return ProfileAgent("average", ByBucket(profile, cells))
+    return ProfileStrategy("average", ByBucket(profile, cells))
 
 
 @pytest.mark.parametrize(("boards", "iterations", "most"), [(1, 6000, 30.0), (3, 400, 5.0)])

@@ -11,7 +11,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, load_game
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.measure.best_response import measurement_of
 from equipoise.measure.reference import Referenced, measure_by_reference
 
@@ -35,7 +35,7 @@ def test_a_known_reference_gives_the_level(game: str, tmp_path: Path) -> None:
     }
     part = measure_by_reference("always-raise", "uniform", game=game, sample_flops=20, reference_flops=flops, threads=1)
     assert part.exact is None and part.level is None
-    measurement = measurement_of(rules, NamedAgent("uniform"), None, 1)
+    measurement = measurement_of(rules, CardBlindStrategy("uniform"), None, 1)
     assert measurement.file(flops).values and not measurement.has_all_flops(flops)
     equipoise.exploitability(rules, "uniform", threads=1, out=flops)
     assert measurement.has_all_flops(flops)
@@ -67,7 +67,7 @@ def test_the_command_says_difference_and_level(game: str, tmp_path: Path) -> Non
     assert answer["level_mbb"] == pytest.approx(answer["exact_mbb"] + answer["less_mbb"])
     said = run(*beside)
     assert "less always-call on the same flops" in said
-    assert f"so that this has {answer['level_mbb']:.2f} ± " in said
+    assert f"so this agent has {answer['level_mbb']:.2f} ± " in said
 
 
 def test_what_does_not_fit_is_refused(game: str, tmp_path: Path) -> None:

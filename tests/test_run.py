@@ -24,10 +24,10 @@ from equipoise.core.files.array_file import load_arrays
 from equipoise.games.gamedef import write_gamedef
 from equipoise.runs import cost
 from equipoise.runs.folder import FORMAT, RunFolder
-from equipoise.runs.progress import Look, Measured, regret_of
+from equipoise.runs.progress import Measured, TrainingProgress, average_regret
 from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
 from equipoise.strategy.tables import Blocks
-from equipoise.training.loop import train
+from equipoise.training.loop import run_training
 from equipoise.tree.betting_tree import DECISION, build_tree
 from standin import RECIPE, StandIn, run
 
@@ -83,9 +83,9 @@ def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
             for folder in (killed, tmp_path / "whole")
         )
         assert np.array_equal(first, second)
-    looks = [json.loads(line)["iteration"] for line in (killed / "metrics.jsonl").read_text().splitlines()]
-    assert looks == sorted(set(looks))
-    assert looks[-1] == iterations
+    rows = [json.loads(line)["iteration"] for line in (killed / "metrics.jsonl").read_text().splitlines()]
+    assert rows == sorted(set(rows))
+    assert rows[-1] == iterations
     assert not list(killed.glob("**/.*"))
 
 
@@ -133,7 +133,7 @@ def test_slices_do_not_matter(tmp_path: Path) -> None:
     run(tmp_path / "whole", 500)
     for until in (1, 2, 130, 131, 500):
         done = run(tmp_path / "parts", until, resume=RunFolder(tmp_path / "parts").is_run)
-        assert done.look.iteration == until
+        assert done.progress.iteration == until
     assert tables(tmp_path / "parts", 500) == tables(tmp_path / "whole", 500)
     run(tmp_path / "other", 500, recipe=recipe("solver.seed=2"))
     assert tables(tmp_path / "other", 500) != tables(tmp_path / "whole", 500)
@@ -148,9 +148,11 @@ def test_the_real_solvers_can_be_stopped_anywhere(tmp_path: Path, changes: list[
     chosen = recipe(*changes)
     if chosen.solver.method == "pcs":
         pytest.importorskip("equipoise.solvers.public_chance")
-    train(chosen, tmp_path / "whole", iterations=1000, threads=1)
+    run_training(chosen, tmp_path / "whole", iterations=1000, threads=1)
     for until in (1, 199, 200, 201, 640, 1000):
-        train(chosen, tmp_path / "parts", iterations=until, threads=1, resume=RunFolder(tmp_path / "parts").is_run)
+        run_training(
+            chosen, tmp_path / "parts", iterations=until, threads=1, resume=RunFolder(tmp_path / "parts").is_run
+        )
     assert tables(tmp_path / "parts", 1000) == tables(tmp_path / "whole", 1000)
 
 
@@ -265,8 +267,8 @@ def test_damaged_metrics_do_not_stop_a_resume(stopped: Path, line: bytes) -> Non
     assert whole
     path.write_bytes(line + b"\n" + whole[:-20] + b"\n" + line + b"\n" + whole)
     run(stopped, 500, resume=True)
-    looks = [json.loads(each) for each in path.read_text().splitlines()]
-    assert looks[-1]["iteration"] == 500
+    rows = [json.loads(each) for each in path.read_text().splitlines()]
+    assert rows[-1]["iteration"] == 500
     changed = whole.splitlines()[0].replace(b'"regret": ', b'"regret": "much", "none": ')
     path.write_bytes(changed + b"\n")
     run(stopped, 600, resume=True)
@@ -396,7 +398,7 @@ def test_a_folder_holds_its_game(tmp_path: Path) -> None:
 
 
 def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) -> None:
-    seen: list[Look] = []
+    seen: list[TrainingProgress] = []
     asked: list[int] = []
 
     def measure(profile: Any, buckets: Any) -> Measured:
@@ -406,14 +408,14 @@ def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) ->
         return Measured(100.0 / len(asked))
 
     wanted = recipe("measure.method=exact", "measure.every=0.0001", "stop.exploitability=30")
-    done = run(tmp_path / "run", 10**8, recipe=wanted, measure=measure, on_look=seen.append, pause=0.001)
+    done = run(tmp_path / "run", 10**8, recipe=wanted, measure=measure, on_progress=seen.append, pause=0.001)
     assert done.stopped == "exploitability"
     assert len(asked) == 4
-    assert done.look.exploitability_mbb == 25
+    assert done.progress.exploitability_mbb == 25
     written = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert [look["iteration"] for look in written] == [look.iteration for look in seen]
-    assert [look["exploitability_mbb"] for look in written if look["exploitability_mbb"]] == [100, 50, 100 / 3, 25]
-    assert all(look.regret > 0 and look.visited == 1 and look.iterations_per_second > 0 for look in seen)
+    assert [row["iteration"] for row in written] == [row.iteration for row in seen]
+    assert [row["exploitability_mbb"] for row in written if row["exploitability_mbb"]] == [100, 50, 100 / 3, 25]
+    assert all(row.regret > 0 and row.visited == 1 and row.iterations_per_second > 0 for row in seen)
     with pytest.raises(InputError, match="measure"):
         run(tmp_path / "new", 10, recipe=wanted)
 
@@ -423,11 +425,13 @@ def test_a_lower_bound_is_not_called_exploitability(tmp_path: Path) -> None:
         "leduc", ["measure={method='lbr',every=0.001,hands=100}", "stop={iterations=20000}", "solver.period=1000"]
     )
     done = equipoise.train(wanted, tmp_path / "run", threads=1)
-    assert done.look.exploitability_mbb is None
-    assert done.look.lbr_mbb is not None and done.look.lbr_ci95_mbb is not None and done.look.lbr_ci95_mbb > 0
-    assert "lower bound" in done.look.measured_text
-    looks = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert all(look["exploitability_mbb"] is None for look in looks) and looks[-1]["lbr_mbb"] == done.look.lbr_mbb
+    assert done.progress.exploitability_mbb is None
+    assert (
+        done.progress.lbr_mbb is not None and done.progress.lbr_ci95_mbb is not None and done.progress.lbr_ci95_mbb > 0
+    )
+    assert "lower bound" in done.progress.measured_text
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert all(row["exploitability_mbb"] is None for row in rows) and rows[-1]["lbr_mbb"] == done.progress.lbr_mbb
     assert (tmp_path / "run" / "progress.png").is_file()
     with pytest.raises(InputError, match=r"stop\.exploitability"):
         load_recipe("leduc", ["measure.method=lbr", "stop.exploitability=5"])
@@ -438,8 +442,8 @@ def test_a_lower_bound_is_not_called_exploitability(tmp_path: Path) -> None:
 def test_minutes_stop_a_run(tmp_path: Path) -> None:
     done = run(tmp_path / "run", None, minutes=0.003, pause=0.001)
     assert done.stopped == "minutes"
-    assert done.look.seconds >= 0.18
-    assert done.as_json()["iterations"] == done.look.iteration
+    assert done.progress.seconds >= 0.18
+    assert done.as_json()["iterations"] == done.progress.iteration
 
 
 def test_the_average_positive_regret_is_what_it_says() -> None:
@@ -453,6 +457,6 @@ def test_the_average_positive_regret_is_what_it_says() -> None:
         for values in solver.layout.at(solver.regret, node):
             total += float(np.maximum(values, 0).sum())
             visited += bool((values != 0).any())
-    found, share = regret_of(solver, Blocks.of(solver.layout))
+    found, share = average_regret(solver, Blocks.of(solver.layout))
     assert found == pytest.approx(total / visited / 7, rel=1e-5)
     assert share == visited / solver.layout.infosets < 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise import GameRules, exploitability, load_game
-from equipoise.agents.card_blind import ByBucket, NamedAgent, ProfileAgent, Strategy
+from equipoise.agents.card_blind import ByBucket, CardBlindStrategy, ProfileStrategy, Strategy
 from equipoise.cards.deck import Deck
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import U32
@@ -56,7 +56,7 @@ def buckets_of_places(rules: GameRules, counts: tuple[int, ...]) -> Callable[[Pu
     return cells
 
 
-def random_agent(rules: GameRules, menu: BetMenu | None, seed: int) -> ProfileAgent:
+def random_agent(rules: GameRules, menu: BetMenu | None, seed: int) -> ProfileStrategy:
     counts = (3, 5, 7)
     layout = SlotLayout(build_tree(rules, menu), counts)
     profile = Profile.random(layout, np.random.default_rng(seed))
@@ -64,14 +64,14 @@ def random_agent(rules: GameRules, menu: BetMenu | None, seed: int) -> ProfileAg
         chances = profile.at(node)
         chances[:] = np.floor(chances * 256) / 256
         chances[:, -1] = 1 - chances[:, :-1].sum(axis=1)
-    return ProfileAgent("random", ByBucket(profile, buckets_of_places(rules, counts)))
+    return ProfileStrategy("random", ByBucket(profile, buckets_of_places(rules, counts)))
 
 
 @pytest.mark.parametrize("rules", [LIMIT, NO_LIMIT], ids=["limit", "no-limit"])
 @pytest.mark.parametrize("agent", ["buckets", "uniform", "always-raise", "always-fold"])
 def test_side_by_side_equals_row_by_row(rules: GameRules, agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     menu = None if rules.limit else load_menu("standard", rules)
-    strategy: Strategy = random_agent(rules, menu, 1) if agent == "buckets" else NamedAgent(agent)
+    strategy: Strategy = random_agent(rules, menu, 1) if agent == "buckets" else CardBlindStrategy(agent)
     fast = exploitability(rules, strategy, menu=menu, threads=1)
     monkeypatch.setattr(best_response, "compile_last_street", lambda *_: None)
     slow = exploitability(rules, strategy, menu=menu, threads=1)

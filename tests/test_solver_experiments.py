@@ -12,7 +12,7 @@ from equipoise.experiments.slumbot_nl import pcs_variance, time_to_20_mbb
 
 
 def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> None:
-    summary = pcs_variance.compare(load_game("leduc"), (1, 2), 60, tmp_path, lambda _line: None)
+    summary = pcs_variance.compare_variance(load_game("leduc"), (1, 2), 60, tmp_path, lambda _line: None)
     written = json.loads((tmp_path / "pcs-variance.json").read_text())
     cycle = summary["cycle"]
     assert cycle == 3
@@ -34,7 +34,7 @@ def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> N
 
 
 def test_three_solvers_on_one_game(tmp_path: Path) -> None:
-    summary = time_to_20_mbb.compare({"leduc": "leduc"}, 0.02, 15.0, tmp_path, lambda _line: None)
+    summary = time_to_20_mbb.compare_solvers({"leduc": "leduc"}, 0.02, 15.0, tmp_path, lambda _line: None)
     written = json.loads((tmp_path / "time-to-20-mbb.json").read_text())
     reached = summary["reached"]["leduc"]["vector CFR+"]
     assert reached["exploitability_mbb"] <= 20

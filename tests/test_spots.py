@@ -325,7 +325,7 @@ def test_interrupting_keeps_what_there_is() -> None:
         if iteration >= 20:
             raise KeyboardInterrupt
 
-    solution = equipoise.solve(river(), target=0, threads=1, on_look=stop)
+    solution = equipoise.solve(river(), target=0, threads=1, on_progress=stop)
     assert solution.iterations == 20
     assert solution.strategy().strategy.sum(axis=0) == pytest.approx(1)
 

@@ -198,8 +198,8 @@ def test_a_solution_file_of_16_bits_opens_and_shows_the_same(tmp_path: Path) -> 
             raise KeyboardInterrupt
 
     spot = read_spot(TURN)
-    sixteen = equipoise.solve(spot, target=0, threads=1, storage="int16", on_look=stop)
-    floats = equipoise.solve(spot, target=0, threads=1, on_look=stop)
+    sixteen = equipoise.solve(spot, target=0, threads=1, storage="int16", on_progress=stop)
+    floats = equipoise.solve(spot, target=0, threads=1, on_progress=stop)
     assert sixteen.iterations == floats.iterations == 20
     sixteen.save(tmp_path / "sixteen.solution")
     floats.save(tmp_path / "floats.solution")

@@ -18,7 +18,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import read_card_recipe
 from equipoise.agents.blueprint import blueprint, buckets_of_places, profile_agent
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.core.files.array_file import load_arrays
 from equipoise.games.rules import GameRules
 from equipoise.runs.folder import FORMAT
@@ -165,7 +165,7 @@ def test_a_uniform_file_is_as_exploitable_as_the_uniform_agent(tmp_path: Path) -
     chances = np.zeros(game.layout.slots, np.float32)
     for node in np.flatnonzero(game.tree.kind == DECISION).tolist():
         game.layout.at(chances, node)[:] = 1 / int(game.tree.num_children[node])
-    wanted = exploitability(rules, NamedAgent("uniform"), threads=1).exploitability
+    wanted = exploitability(rules, CardBlindStrategy("uniform"), threads=1).exploitability
     for kind, near in zip(KINDS, (1e-3, 10.0), strict=True):
         save_strategy(tmp_path / kind, game, chances, kind, {})
         agent = blueprint(load_strategy(tmp_path / kind))

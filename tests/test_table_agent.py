@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from equipoise import InputError, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.agent import Agent, FunctionAgent, View, replay
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.agent import Agent, FunctionAgent, View, track_to
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import What, load_player, named_player
 from equipoise.agents.postprocess import PostProcess
 from equipoise.agents.table import TableAgent, fill_rows, read_one
@@ -115,7 +115,7 @@ def test_no_illegal_action_against_any_bets(translation: str) -> None:
     ]
     rng = np.random.default_rng(5)
     for menu in menus:
-        agent = named_player(NamedAgent("uniform"), rules, menu, translate=translation)
+        agent = named_player(CardBlindStrategy("uniform"), rules, menu, translate=translation)
         for hand in range(60):
             deal = dealt(rules, rng.permutation(52)[:9].tolist())
             state, seat = BettingState.start(rules), hand % 2
@@ -142,7 +142,7 @@ def test_kernels_play_legal_hands_with_any_two_menus() -> None:
     menus = ["pot", "standard", BetMenu.from_table({"bet": [0.1, 0.33], "raise": ["min", 3.0], "cap": 3}, 4)]
     for first in menus:
         for second in menus:
-            pair = [named_player(NamedAgent("uniform"), rules, menu) for menu in (first, second)]
+            pair = [named_player(CardBlindStrategy("uniform"), rules, menu) for menu in (first, second)]
             game = Match(*pair, keep_hands=True)
             for chunk in game.play(300, threads=1):
                 for hand, chips in zip(
@@ -196,7 +196,7 @@ def test_a_track_of_all_holes_is_that_of_each() -> None:
         board = (int(rng.integers(6)),)
         while not state.is_over:
             view = View(state, state.player, (0,), board[: NOLIMIT.board_size(state.round)])
-            actions, chances = replay(agent.follow(state.player), view).probabilities()
+            actions, chances = track_to(agent.follow(state.player), view).probabilities()
             for hole in set(range(6)) - set(view.board):
                 own = agent.probabilities(replace(view, hole=(hole,)))
                 assert [own.get(action, 0.0) for action in actions] == pytest.approx(chances[:, hole].tolist())
@@ -227,7 +227,7 @@ def test_a_function_answers_wherever_it_is_asked() -> None:
 
 def test_hints_for_hands_that_the_agent_would_not_hold() -> None:
     """A person's own actions need not be the agent's: it still says what it would do now."""
-    agent = named_player(NamedAgent("always-call"), load_game("holdem.nolimit"), "pot")
+    agent = named_player(CardBlindStrategy("always-call"), load_game("holdem.nolimit"), "pot")
     state = BettingState.start(agent.rules).apply(777).apply(CALL).apply(CALL)
     assert agent.range(View(state, 1, (), (1, 2, 3))).max() == 0
     assert agent.probabilities(View(state, 1, (50, 51), (1, 2, 3))) == {CALL: 1.0}

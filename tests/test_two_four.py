@@ -29,7 +29,7 @@ from equipoise.experiments.cfr_br.two_four import (
     Contest,
     buckets_by,
     contests,
-    looks,
+    solve_rows,
 )
 from equipoise.solvers.cfr_br import full as cfr_br
 from equipoise.solvers.cfr_br.full import AbstractCFR, table_bytes
@@ -111,7 +111,7 @@ def test_looks_become_rarer_and_the_last_is_at_the_end(monkeypatch: pytest.Monke
         clock[0] += 50.0  # looking is not solving
         return {"it": (1.0, 3.0)}
 
-    rows = list(looks(Contest("it", advance, lambda: done[0], losses), 100.0, 10.0))
+    rows = list(solve_rows(Contest("it", advance, lambda: done[0], losses), 100.0, 10.0))
     seconds = [row["seconds"] for row in rows]
     assert seconds[0] == 1 and seconds[-1] == 100
     assert all(later >= min(100, 1.5 * sooner) for sooner, later in pairwise(seconds))

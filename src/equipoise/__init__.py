@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from equipoise.abstraction.report.lookup import HandBucket as HandBucket
     from equipoise.agents.agent import FunctionAgent as FunctionAgent
     from equipoise.agents.agent import View as View
-    from equipoise.agents.card_blind import NamedAgent as NamedAgent
+    from equipoise.agents.card_blind import CardBlindStrategy as CardBlindStrategy
     from equipoise.agents.named import load_player as load_player
     from equipoise.agents.postprocess import PostProcess as PostProcess
     from equipoise.agents.postprocess import process_profile as process_profile
@@ -102,7 +102,7 @@ _HOME = {
     "build_abstraction": "runs.abstraction",
     "FunctionAgent": "agents.agent",
     "View": "agents.agent",
-    "NamedAgent": "agents.card_blind",
+    "CardBlindStrategy": "agents.card_blind",
     "PostProcess": "agents.postprocess",
     "process_profile": "agents.postprocess",
     "Deck": "cards.deck",

@@ -111,17 +111,17 @@ def _blueprint() -> None:
     if trained < 60 * (recipe.stop.minutes or 0):
         with training() as show:
             run = equipoise.train(
-                recipe, FOLDER, resume=folder.is_run, on_look=show.look, on_stage=show.stage, say=show.say
+                recipe, FOLDER, resume=folder.is_run, on_progress=show.progress, on_stage=show.stage, say=show.say
             )
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
     else:
         print("   trained before; remove the folder to train again")
-    measured = [look for look in folder.read_metrics() if look.get("lbr_mbb") is not None]
+    measured = [row for row in folder.read_metrics() if row.get("lbr_mbb") is not None]
     print("   seconds   iterations   average positive regret   LBR lower bound, mbb/hand")
-    for look in measured:
-        bound = f"{look['lbr_mbb']:,.0f} ± {look['lbr_ci95_mbb']:,.0f}"
-        print(f"   {look['seconds']:7.0f} {look['iteration']:12,} {look['regret']:25.5f}   {bound:>25}")
+    for row in measured:
+        bound = f"{row['lbr_mbb']:,.0f} ± {row['lbr_ci95_mbb']:,.0f}"
+        print(f"   {row['seconds']:7.0f} {row['iteration']:12,} {row['regret']:25.5f}   {bound:>25}")
     print(f"   drawn in {FOLDER / 'progress.png'}\n")
 
 

@@ -102,23 +102,23 @@ class Tracked(ABC):
     def act(self, view: View, rng: np.random.Generator) -> int:
         """Draw from the probabilities."""
         chances = self.probabilities(view)
-        return list(chances)[draw(np.fromiter(chances.values(), np.float64, len(chances)), rng)]
+        return list(chances)[draw_index(np.fromiter(chances.values(), np.float64, len(chances)), rng)]
 
     def probabilities(self, view: View) -> dict[int, float]:
         """Those of the view's hole."""
         if view.state.player != view.player:
             raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
         hole = hole_index(view.hole)
-        actions, chances = replay(self.follow(view.player, hole), view).probabilities()
+        actions, chances = track_to(self.follow(view.player, hole), view).probabilities()
         return {action: float(chance) for action, chance in zip(actions, chances[:, 0], strict=True) if chance > 0}
 
     def range(self, view: View) -> F64:
         """Of all holes."""
-        return replay(self.follow(view.player), view).reach
+        return track_to(self.follow(view.player), view).reach
 
 
-def replay(track: Track, view: View) -> Track:
-    """A track taken from the start of the hand to a view."""
+def track_to(track: Track, view: View) -> Track:
+    """Follow a track from the start of the hand to a view."""
     rules = view.state.rules
     for round_, actions in enumerate(view.state.rounds):
         size = rules.board_size(round_)
@@ -129,8 +129,8 @@ def replay(track: Track, view: View) -> Track:
     return track
 
 
-def draw(chances: F64, rng: np.random.Generator) -> int:
-    """A place drawn in proportion to some numbers."""
+def draw_index(chances: F64, rng: np.random.Generator) -> int:
+    """An index drawn in proportion to some numbers."""
     ends = np.cumsum(chances)
     return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(chances) - 1)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.card_blind import ByBucket, ProfileAgent
+from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.strategy.file import StrategyFile
 from equipoise.strategy.profile import Profile
 from equipoise.tree.board_buckets import buckets_of_places
 
 
-def blueprint(strategy: StrategyFile) -> ProfileAgent:
+def blueprint(strategy: StrategyFile) -> ProfileStrategy:
     """The agent that plays a strategy file."""
     return profile_agent(strategy.name, strategy.profile, strategy.buckets)
 
 
-def profile_agent(name: str, profile: Profile, buckets: BucketMap) -> ProfileAgent:
+def profile_agent(name: str, profile: Profile, buckets: BucketMap) -> ProfileStrategy:
     """The agent that plays a profile by the buckets of a map."""
-    return ProfileAgent(name, ByBucket(profile, buckets_of_places(buckets)))
+    return ProfileStrategy(name, ByBucket(profile, buckets_of_places(buckets)))

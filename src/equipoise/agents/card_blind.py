@@ -78,7 +78,7 @@ class ByBucket:
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileAgent:
+class ProfileStrategy:
     """An agent that plays a profile."""
 
     name: str
@@ -126,7 +126,7 @@ def expand_rows(
 
 
 @dataclass(frozen=True)
-class NamedAgent:
+class CardBlindStrategy:
     """An agent that does not look at its cards.
 
     `always-fold` folds when it can and else calls; `always-call` calls; `always-raise` makes the smallest raise when it

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.agents.agent import Agent, Function, FunctionAgent
 from equipoise.agents.blueprint import profile_agent
-from equipoise.agents.card_blind import NAMES, NamedAgent, Strategy
+from equipoise.agents.card_blind import NAMES, CardBlindStrategy, Strategy
 from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.table import TableAgent
@@ -99,7 +99,7 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
     """
     asked = What.read(what, menu)
     if asked.is_named:
-        named = NamedAgent(asked.name)
+        named = CardBlindStrategy(asked.name)
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
     strategy = asked.open(game, copied=copied)
     return TableAgent(what, strategy.game.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
@@ -157,7 +157,7 @@ def _function_name(function: object) -> str:
 
 
 def named_player(
-    named: NamedAgent,
+    named: CardBlindStrategy,
     rules: GameRules,
     menu: BetMenu | str | None = None,
     post: PostProcess | None = None,
@@ -186,7 +186,7 @@ def load_agent(
     """A WHAT to be measured exactly, its game and its bets: post-processed, in its own tree."""
     asked = What.read(what, menu)
     if asked.is_named:
-        named = NamedAgent(asked.name)
+        named = CardBlindStrategy(asked.name)
         if asked.post.method != "none":
             raise InputError(f"{asked.name} with a post-processor", remedy="give one to a run or strategy file")
         return named, asked.rules(game), asked.menu

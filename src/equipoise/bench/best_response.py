@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from equipoise.agents.card_blind import ByBucket, ProfileAgent
+from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.bench.measure import Benchmark
 from equipoise.core.jit import U32
 from equipoise.games.gamedef import load_game
@@ -32,7 +32,7 @@ def limit_holdem(showdowns_per_second: float) -> Benchmark:
     rules = load_game("holdem.limit")
     tree = build_tree(rules)
     profile = Profile.random(SlotLayout(tree, (BUCKETS,) * rules.rounds), np.random.default_rng(1))
-    measurement = Measurement(rules, ProfileAgent("random", ByBucket(profile, _by_ranks)), tree, 1)
+    measurement = Measurement(rules, ProfileStrategy("random", ByBucket(profile, _by_ranks)), tree, 1)
     measurement.walk([0])  # compiled
     seconds = np.array([_seconds_a_river(measurement, flop) for flop in measurement.draw(FLOPS, 1).tolist()])
     mean, error = seconds.mean(), t975(FLOPS - 1) * seconds.std(ddof=1) / sqrt(FLOPS)

@@ -63,7 +63,7 @@ def _ranks(hands: U8, boards: U8) -> list[Benchmark]:
         ),
         compare(
             "all holes of a board", "holes/s",
-            Work(lambda: rank_boards(boards, tables, live, ranks), BOARDS * LIVE_HOLES),
+            Work(lambda: rank_all_boards(boards, tables, live, ranks), BOARDS * LIVE_HOLES),
             C_TWIN, Work(lambda: twin.boards(boards, ranks), BOARDS * LIVE_HOLES) if twin else None,
         ),
         compare(
@@ -75,7 +75,7 @@ def _ranks(hands: U8, boards: U8) -> list[Benchmark]:
 
 
 @kernel
-def rank_boards(boards: U8, tables: RankTables, live: U8, ranks: U16) -> None:
+def rank_all_boards(boards: U8, tables: RankTables, live: U8, ranks: U16) -> None:
     """Rank all holes of many boards. IN: uint8[board, 5]; OUT: uint16[hole], of the last."""
     for board in range(boards.shape[0]):
         rank_pairs_on_board(boards[board], tables, live, ranks)

@@ -114,14 +114,14 @@ def _reads_a_second(length: int) -> float:
     """Reads at random places, each place given by the one before."""
     chain = np.random.default_rng(1).permutation(length).astype(np.uint32)
     found = np.zeros(1, np.int64)
-    follow(chain, 1000, found)
+    follow_chain(chain, 1000, found)
     start = time.perf_counter()
-    follow(chain, 2_000_000, found)
+    follow_chain(chain, 2_000_000, found)
     return 2_000_000 / (time.perf_counter() - start)
 
 
 @kernel
-def follow(chain: U32, steps: int, found: I64) -> None:
+def follow_chain(chain: U32, steps: int, found: I64) -> None:
     """IN: uint32[place] the next place; IN OUT: int64[1] where it stands."""
     place = found[0]
     for _ in range(steps):

@@ -1,7 +1,7 @@
-"""The command line: arguments in, one library call, print. No logic, and nothing heavy imported before it is needed.
+"""The command line: arguments in, one library call, print. No logic; heavy imports wait until they are needed.
 
 Bad input ends in one line on standard error and exit code 2; `--json` prints one JSON object on standard output.
-`main` is the one place where exit codes are made. It imports the commands itself: Ctrl-C is met from the start.
+Only `main` sets exit codes. It imports the commands itself, so Ctrl-C is handled from the start.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def main() -> None:
         code = INTERRUPTED
     except InputError as error:
         code = _say(str(error), BAD_INPUT)
-    except BrokenPipeError:  # the reader of our output has gone: nothing more to say
+    except BrokenPipeError:  # the reader of our output has gone
         code = FAILED
     except OSError as error:
         what = f"{error.filename}: " if error.filename else "cannot write the output: "
         code = _say(f"{what}{error.strerror or error}", FAILED)
     except MemoryError:
-        code = _say("there is not enough memory for that", FAILED)
+        code = _say("not enough memory", FAILED)
     _end(code)
 
 
@@ -56,7 +56,7 @@ def _say(line: str, code: int) -> int:
 
 
 def _end(code: int) -> None:
-    """Leave; from here on, another Ctrl-C ends the process at once, without a word."""
+    """Exit; from here on, another Ctrl-C ends the process at once and silently."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if code == INTERRUPTED:

@@ -1,4 +1,4 @@
-"""What all commands share: the application, the `--json` option, what prints, and options that do not belong."""
+"""What all commands share: the application, `--json`, printing, and the refusal of useless options."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _options(
 
 
 def console() -> Any:
-    """What prints for people: imported when it is needed."""
+    """The module that prints for people, imported when it is needed."""
     from equipoise.cli.render import console
 
     return console
@@ -60,7 +60,7 @@ def given(context: typer.Context, name: str) -> bool:
 
 
 def refuse_options(context: typer.Context, why: str, *names: str) -> None:
-    """End with one line if the user gave an option that would do nothing; `why` says what it is for."""
+    """Refuse options that would do nothing here; `why` says what they are for."""
     spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     for name in names:
         if given(context, name):
@@ -68,6 +68,6 @@ def refuse_options(context: typer.Context, why: str, *names: str) -> None:
 
 
 def refuse_all_but(context: typer.Context, why: str, *names: str) -> None:
-    """The same of all options but some."""
+    """Refuse all options but some."""
     others = [parameter.name for parameter in context.command.params if parameter.name not in (*names, "as_json")]
     refuse_options(context, why, *(name for name in others if name))

@@ -1,4 +1,4 @@
-"""May a command write there? Asked before the work, so that nothing is overwritten and no hour of work is lost."""
+"""Check output files before the work starts, so that nothing is overwritten and no result is lost."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 
 from equipoise.core.errors import InputError, shown
 
-MOST_PATH = 200  # characters of a path in a message: its end is what tells files apart
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are there already.")]
+MOST_PATH = 200  # characters of a path in a message; the end is kept
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 
 def check_output(path: str | Path, *, force: bool = False, resumes: bool = False) -> None:
-    """Refuse a file that cannot be written, or that is there and may not be overwritten.
+    """Refuse a file that cannot be written, or that exists and may not be overwritten.
 
-    `resumes`: the command goes on in a file of its own, and itself refuses any other.
+    `resumes`: the command continues its own file and refuses any other itself.
     """
     file = Path(path)
     try:
@@ -43,19 +43,19 @@ def check_output(path: str | Path, *, force: bool = False, resumes: bool = False
 
 
 def check_outputs(paths: Iterable[str | Path], *, force: bool = False) -> None:
-    """The same of several files in one folder, which need not be there yet: commands that take a folder make it."""
+    """Check several files in one folder, which need not exist yet: the command creates it."""
     for path in map(Path, paths):
         if path.parent.is_dir():
             check_output(path, force=force)
 
 
 def report_files(*stems: str | Path) -> list[Path]:
-    """The files of results: STEM.json, .csv and .png."""
+    """The files of a report: STEM.json, .csv and .png."""
     return [Path(f"{stem}{suffix}") for stem in stems for suffix in (".json", ".csv", ".png")]
 
 
 def new_log(path: str | None, *, force: bool) -> None:
-    """The same of a log, which is always begun anew: with `force` an old one is removed."""
+    """Check a log file, and with `force` remove an old one: logs always start empty."""
     if path is None:
         return
     check_output(path, force=force)
@@ -63,7 +63,7 @@ def new_log(path: str | None, *, force: bool) -> None:
 
 
 def _check_folder(folder: Path, path: str) -> None:
-    """Refuse a folder in which no file can be made."""
+    """Refuse a folder that is not writable."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

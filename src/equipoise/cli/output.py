@@ -1,7 +1,7 @@
-"""Where a command writes: standard output and standard error, whatever they are connected to.
+"""Standard output and standard error, whatever they are connected to.
 
-Output that cannot be written ends the command with one line. Progress is only told: where standard error is closed or
-its device is full, the work goes on without. Characters that a terminal cannot show are written in its own.
+If output cannot be written, the command ends with one line. Progress is optional: if standard error is closed or full,
+the work continues without it. Characters that the terminal cannot show are replaced by plain ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ERRORS = "equipoise.plain"
 
 
 class _Lossy(io.FileIO):
-    """A file that forgets what cannot be written to it."""
+    """A file that drops what cannot be written to it."""
 
     def write(self, data: object) -> int:
         """Write what can be written."""
@@ -43,13 +43,13 @@ def open_output() -> None:
 
 
 def close_output() -> None:
-    """Write what is waiting; an error of the device shows here at the latest."""
+    """Flush; errors of the device appear here at the latest."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def _fill_descriptors() -> None:
-    """Open closed standard descriptors on the null device: else the next file would be taken for one of them."""
+    """Open closed standard descriptors on the null device; else the next file opened would take their place."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -58,17 +58,17 @@ def _fill_descriptors() -> None:
 
 
 def _progress() -> TextIO:
-    """Standard error, which loses what cannot be written."""
+    """Standard error that drops what cannot be written."""
     before = sys.stderr
     if before is not None and not isinstance(before, io.TextIOWrapper):
-        return before  # somebody has replaced it
+        return before  # replaced by the caller
     encoding = before.encoding if before is not None else "utf-8"
     raw = io.BufferedWriter(_Lossy(2, "w", closefd=False))
     return io.TextIOWrapper(raw, encoding, _ERRORS, line_buffering=True)
 
 
 def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Characters that an encoding does not have: in plain letters, or else escaped."""
+    """Replace characters that an encoding lacks by plain letters, or escape them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]

@@ -1,17 +1,17 @@
 """Tables and figures of the works this project implements, run again: one module each, published values beside ours.
 
-A module has ABOUT (one line) and `run(out, full, tell)`, which writes out/NAME.json, .csv and .png and returns what
+A module has ABOUT (one line) and `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns what
 the summary says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.progress import Say
 
 _HOMES = {
     "cfr-br-figure-3": "cfr_br.figure_3",
@@ -33,9 +33,7 @@ def experiment_names() -> dict[str, str]:
     return {name: str(_module(name).ABOUT) for name in _HOMES}
 
 
-def reproduce(
-    name: str, out: str | Path = "results", *, full: bool = False, tell: Callable[[str], None] = print
-) -> dict[str, Any]:
+def reproduce(name: str, out: str | Path = "results", *, full: bool = False, say: Say = print) -> dict[str, Any]:
     """Run one experiment; its files are written to `out`, and what they say is returned."""
     if name not in _HOMES:
         raise InputError(f"no experiment {shown(name)}", remedy=f"there are {', '.join(_HOMES)}")
@@ -46,7 +44,7 @@ def reproduce(
         raise InputError(
             f"cannot write to {shown(str(out))}: {error.strerror}", remedy="choose another place"
         ) from None
-    result: dict[str, Any] = _module(name).run(folder, full, tell)
+    result: dict[str, Any] = _module(name).run(folder, full, say)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import load_agent, load_player
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Progress
@@ -97,6 +97,6 @@ def is_small(rules: GameRules, menu: BetMenu | str | None = None) -> bool:
         return True
     tree = build_tree(rules, menu_of(rules, menu))
     try:
-        return not Measurement(rules, NamedAgent("uniform"), tree, 1).is_large
+        return not Measurement(rules, CardBlindStrategy("uniform"), tree, 1).is_large
     except InputError:  # too many showdowns of an early all-in
         return False

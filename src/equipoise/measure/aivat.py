@@ -294,7 +294,7 @@ class Comparison:
         return f"{self.mbb_per_hand:+.1f} ± {self.ci95:.1f} mbb/hand, from chips {chips}: {smaller}"
 
 
-def compare(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
+def compare_values(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
     """What the correction brought. IN: one observation each (a hand, or the mean of a duplicate deal), in chips."""
     if chips.shape != corrected.shape or chips.ndim != 1 or len(chips) < 2:
         raise InputError(

@@ -11,7 +11,7 @@ is the middle of both; the interval holds both, and sampling error around them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,6 +30,7 @@ from equipoise.cards.symmetry import deal_classes, renamings_that_keep
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, I32, I64
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
@@ -48,8 +49,6 @@ LEAST_SAMPLE = 5
 MOST_SAMPLE = 100_000  # hold'em has 22,100 flops, 1,755 up to suits: beyond, all of them are less work
 MOST_PLACES = 60_000_000  # holes on all boards that are walked at once: beyond, each flop on its own
 MOST_PAIRS = 2e11  # runouts x pairs of holes of an all-in on the first street
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def exploitability(
     threads: int = 0,
     by_flop: bool | None = None,
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Fraction | None = None,
 ) -> Exploitability:
     """How much best responses win against a strategy, an agent with a table, a function of a view, or what a
     text names (`agents/named.py`).
@@ -200,7 +199,7 @@ class Measurement:
         seed: int = 1,
         by_flop: bool | None = None,
         out: str | Path | None = None,
-        progress: Progress | None = None,
+        progress: Fraction | None = None,
     ) -> Exploitability:
         """As `exploitability` says."""
         started, rules = time.monotonic(), self.rules
@@ -237,7 +236,7 @@ class Measurement:
         values = [side.engine.evaluate(side.player, self.strategy.tables(side.engine), BEST) for side in self.sides]
         return np.array(values)[:, np.newaxis]
 
-    def exact(self, apart: bool, out: str | Path | None, progress: Progress | None) -> F64:
+    def exact(self, apart: bool, out: str | Path | None, progress: Fraction | None) -> F64:
         """[player, street] values of a best response, all flops walked."""
         count = len(self.deals[0])
         if apart:
@@ -255,7 +254,7 @@ class Measurement:
         parts = (brought[:cut], brought[cut:])
         return np.array([side.finish(part, guide) for side, part, guide in zip(self.sides, parts, guides, strict=True)])
 
-    def flops(self, numbers: Sequence[int], out: str | Path | None, progress: Progress | None) -> dict[int, Any]:
+    def flops(self, numbers: Sequence[int], out: str | Path | None, progress: Fraction | None) -> dict[int, Any]:
         """What each of some flops brings: from the file if it is there, else walked, and added to the file."""
         file = self.file(out) if out is not None else None
         found = dict(file.values) if file else {}
@@ -277,7 +276,7 @@ class Measurement:
         length = sum(side.size for side in self.sides)
         return FlopFile(path, made_for, length, self.sides[0].engine.precision)
 
-    def _walk_all(self, pieces: list[list[int]], progress: Progress | None) -> Iterator[tuple[int, Any]]:
+    def _walk_all(self, pieces: list[list[int]], progress: Fraction | None) -> Iterator[tuple[int, Any]]:
         """Walk pieces in threads; their numbers and values as they come."""
         for side in self.sides:
             side.prepare()

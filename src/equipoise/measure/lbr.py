@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.agents.agent import Agent, Track, draw
+from equipoise.agents.agent import Agent, Track, draw_index
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
@@ -125,10 +125,10 @@ def local_best_response(
     started = time.monotonic()
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
-    tell = _stage(progress, "local best response")
+    report = _stage(progress, "local best response")
     responder.prepare()
     turns = [Moments(1 + LUCK) for _ in range(TURNS)]
-    for played in _on_cores(responder, most, seed, threads, started, end, tell):
+    for played in _on_cores(responder, most, seed, threads, started, end, report):
         for turn, moments in enumerate(turns):
             moments.add(np.array(played[turn::TURNS]))
     first, second = (without_luck((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
@@ -143,8 +143,8 @@ def local_best_response(
     )
 
 
-def _stage(tell: Progress | None, name: str) -> Fraction:
-    return (lambda fraction: tell(name, fraction)) if tell else (lambda _fraction: None)
+def _stage(progress: Progress | None, name: str) -> Fraction:
+    return (lambda fraction: progress(name, fraction)) if progress else (lambda _fraction: None)
 
 
 def read_street(street: int | str, rules: GameRules) -> int:
@@ -196,7 +196,13 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tell: Fraction
+    responder: Responder,
+    hands: int | None,
+    seed: int,
+    threads: int,
+    started: float,
+    end: float | None,
+    report: Fraction,
 ) -> Iterator[list[Played]]:
     """What each hand won, in order, in chunks.
 
@@ -218,7 +224,7 @@ def _on_cores(
             values = waiting.popleft().result()
             done += len(values)
             by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
-            tell(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            report(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
             yield values
 
 
@@ -305,7 +311,7 @@ class Hand:
         """The cards of the next street, as likely as the agent's range leaves them: it may hold some."""
         rules, stake = self.rules, max(track.state.spent)
         weights = track.reach * self.free
-        theirs = hole_card_table(rules.deck, rules.hole_cards)[draw(weights, self.rng)]
+        theirs = hole_card_table(rules.deck, rules.hole_cards)[draw_index(weights, self.rng)]
         gone = {*self.cards, *track.board, *theirs.tolist()}
         left = [card for card in range(rules.deck.size) if card not in gone]
         count = rules.board_size(track.state.round) - len(track.board)
@@ -331,7 +337,7 @@ class Hand:
             self.chance = 0.0
             return track
         mixture /= mixture.sum()
-        drawn = draw(mixture, self.rng)
+        drawn = draw_index(mixture, self.rng)
         taken = np.flatnonzero(mixture)
         worth = {int(i): calm(max(*state.spent, actions[i]), self.share(rows[i])) for i in taken}
         self.action_luck += self.chance * (worth[drawn] - sum(mixture[i] * worth[i] for i in worth))

@@ -69,9 +69,9 @@ def measure_by_reference(
         )
     found = []
     for (name, file), (agent, *_) in zip(pairs, agents, strict=True):
-        tell = partial(progress, f"best response to {name}") if progress else None
+        report = partial(progress, f"best response to {name}") if progress else None
         measurement = measurement_of(rules, agent, own_menu, threads)
-        found.append(measurement.found(sample_flops, seed, out=file, progress=tell))
+        found.append(measurement.found(sample_flops, seed, out=file, progress=report))
     first, second = (each.sample for each in found)
     assert first and second
     exact = None

@@ -198,7 +198,7 @@ def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32)
         else:
             below, count = program.first_child[place] - start, np.int64(program.num_children[place])
             values = work.value[base + below * length : base + (below + count) * length].reshape((count, length))
-            follow(values, below, row, size, program.player[place] == walker, here)
+            follow_parts(values, below, row, size, program.player[place] == walker, here)
     weight = work.value.dtype.type(plan.weights[board])
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
@@ -210,7 +210,7 @@ def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32)
 
 
 @kernel
-def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
+def follow_parts(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
     """Parts of a decision: of the best action if it is mine, else of all. IN: float[action, hole]; IN OUT: parts."""
     if not mine:
         for part in range(parts.shape[0]):

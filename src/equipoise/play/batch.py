@@ -40,7 +40,7 @@ _32, _11 = np.uint64(32), np.uint64(11)
 _UNIT = 2.0**-53
 
 
-class Room(NamedTuple):
+class PlayBuffers(NamedTuple):
     """One thread's memory; by side unless it says otherwise."""
 
     random: U64  # [1]
@@ -51,7 +51,7 @@ class Room(NamedTuple):
     found: I64  # [2]
 
     @classmethod
-    def of(cls, stream: np.random.SeedSequence) -> Room:
+    def of(cls, stream: np.random.SeedSequence) -> PlayBuffers:
         return cls(
             stream.generate_state(1, np.uint64) | np.uint64(1),
             np.zeros(COLUMNS, np.int32),
@@ -68,19 +68,19 @@ def _share(random: U64) -> float:
 
 
 @inlined
-def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, room: Room) -> Int:
+def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, buffers: PlayBuffers) -> Int:
     """What a side does where it is to act; it moves on in its tree. Returns the action."""
-    state, node = room.state, room.node[who]
+    state, node = buffers.state, buffers.node[who]
     player = state[PLAYER]
     if standing(table.tree, node, street, player) != LIVE:
         return CALL
-    count = read_row(table, node, bucket, room.chances, room.scratch)
-    left = _share(room.random)
+    count = read_row(table, node, bucket, buffers.chances, buffers.scratch)
+    left = _share(buffers.random)
     choice = 0
-    while choice < count - 1 and left >= room.chances[choice]:
-        left -= room.chances[choice]
+    while choice < count - 1 and left >= buffers.chances[choice]:
+        left -= buffers.chances[choice]
         choice += 1
-    while room.chances[choice] <= 0.0 and choice > 0:  # rounding left something beyond the last action
+    while buffers.chances[choice] <= 0.0 and choice > 0:  # rounding left something beyond the last action
         choice -= 1
     child = np.int64(table.tree.first_child[node]) + choice
     spent, opposing = state[SPENT + player], state[SPENT + 1 - player]
@@ -92,22 +92,22 @@ def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, ro
             largest = least
         else:
             least, largest = min(np.int64(state[MIN_RAISE]), np.int64(plan.stack)), np.int64(plan.stack)
-    room.node[who] = landing(table.tree, child)
+    buffers.node[who] = landing(table.tree, child)
     return said_action(table.tree, node, child, most, least, largest, spent < most)
 
 
 @inlined
-def _watch(table: Table, who: Int, action: Int, street: Int, room: Room) -> None:
+def _watch(table: Table, who: Int, action: Int, street: Int, buffers: PlayBuffers) -> None:
     """The other side's action, before it is taken: move on in the tree."""
-    tree, state, node = table.tree, room.state, room.node[who]
+    tree, state, node = table.tree, buffers.state, buffers.node[who]
     if action == FOLD or standing(tree, node, street, state[PLAYER]) != LIVE:
         return
     if action == CALL:
-        room.node[who] = landing(tree, call_child(tree, node))
+        buffers.node[who] = landing(tree, call_child(tree, node))
         return
     most = max(state[SPENT], state[SPENT + 1])
-    chance = read_bet(tree, node, action, most, table.reading, room.found)
-    room.node[who] = room.found[0] if chance >= 1.0 or _share(room.random) < chance else room.found[1]
+    chance = read_bet(tree, node, action, most, table.reading, buffers.found)
+    buffers.node[who] = buffers.found[0] if chance >= 1.0 or _share(buffers.random) < chance else buffers.found[1]
 
 
 @inlined
@@ -122,27 +122,27 @@ def _open(street: Int, plan: BettingPlan, state: I32) -> None:
 
 @inlined
 def _play(
-    one: Table, two: Table, seat: Int, buckets: I64, plan: BettingPlan, blinds: I64, room: Room, history: I32
+    one: Table, two: Table, seat: Int, buckets: I64, plan: BettingPlan, blinds: I64, buffers: PlayBuffers, history: I32
 ) -> Int:
     """The betting of one hand; side one is player `seat`. IN: int64[side, street]; OUT: int32[action] ended by END, if
 
-    it has room. Returns who folded, -1 if nobody did; the chips are in the room's state.
+    it has room. Returns the player who folded, or -1; the chips are in the state of the buffers.
     """
-    state, street, length = room.state, np.int64(0), 0
+    state, street, length = buffers.state, np.int64(0), 0
     first, second = np.int64(0), np.int64(1)  # not constants: those would be compiled twice
     for player in range(2):
         state[SPENT + player] = blinds[player]
-        room.node[player] = 0
+        buffers.node[player] = 0
     _open(0, plan, state)
     state[MIN_RAISE] = 2 * plan.big_blind
     while True:
         player = state[PLAYER]
         if player == seat:
-            action = np.int64(_act(one, first, buckets[0, street], street, plan, room))
-            _watch(two, second, action, street, room)
+            action = np.int64(_act(one, first, buckets[0, street], street, plan, buffers))
+            _watch(two, second, action, street, buffers)
         else:
-            action = np.int64(_act(two, second, buckets[1, street], street, plan, room))
-            _watch(one, first, action, street, room)
+            action = np.int64(_act(two, second, buckets[1, street], street, plan, buffers))
+            _watch(one, first, action, street, buffers)
         if length < history.size - 1:
             history[length] = action
             length += 1
@@ -164,7 +164,7 @@ def play_deals(
     ranks: U16,
     plan: BettingPlan,
     blinds: I64,
-    room: Room,
+    buffers: PlayBuffers,
     values: F64,
     history: I32,
 ) -> None:
@@ -174,11 +174,11 @@ def play_deals(
     """
     for i in range(values.shape[0]):
         for seat in range(2):
-            folded = _play(one, two, seat, buckets[i, seat], plan, blinds, room, history[i, seat])
+            folded = _play(one, two, seat, buckets[i, seat], plan, blinds, buffers, history[i, seat])
             sign = np.int64(ranks[i, seat, 0] > ranks[i, seat, 1]) - np.int64(ranks[i, seat, 0] < ranks[i, seat, 1])
             if folded >= 0:
                 sign = np.int64(-1 if folded == seat else 1)
-            values[i, seat] = float(sign * np.int64(min(room.state[SPENT], room.state[SPENT + 1])))
+            values[i, seat] = float(sign * np.int64(min(buffers.state[SPENT], buffers.state[SPENT + 1])))
 
 
 @kernel

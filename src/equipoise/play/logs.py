@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.progress import Fraction
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.acpc import LogState, log_state_text, read_log_state
 from equipoise.games.notation.phh import check_is_holdem, phh_text, read_phh
@@ -157,7 +158,7 @@ class _Sums:
         self.scored = True
 
 
-def replay(log: str | Path, rules: GameRules, *, progress: Callable[[float], None] | None = None) -> Replay:
+def replay(log: str | Path, rules: GameRules, *, progress: Fraction | None = None) -> Replay:
     """Play every hand of a log again; the first line that disagrees is refused."""
     sums = _Sums(rules)
     read = _read_acpc if log_format(log) == ACPC else _read_phh
@@ -220,7 +221,7 @@ def _add_phh(sums: _Sums, text: str, where: str) -> None:
         raise error.at(", ".join(part for part in (where, error.where) if part)) from None
 
 
-def _lines(file: TextIO, name: str, size: int, progress: Callable[[float], None] | None) -> Iterator[tuple[int, str]]:
+def _lines(file: TextIO, name: str, size: int, progress: Fraction | None) -> Iterator[tuple[int, str]]:
     """Numbered lines; one that does not end is refused before it fills the memory."""
     number = read = 0
     while line := file.readline(MOST_LINE):

@@ -8,7 +8,7 @@ a seed is the same on any number of threads: each chunk of deals has a random st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -25,12 +25,13 @@ from equipoise.cards.deck import check_hole_cards
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
+from equipoise.core.progress import Fraction
 from equipoise.core.workers import workers
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.aivat import Aivat, compare_moments
 from equipoise.measure.stats import Moments
-from equipoise.play.batch import END, MOST_HISTORY, Room, deal_cards, play_deals
+from equipoise.play.batch import END, MOST_HISTORY, PlayBuffers, deal_cards, play_deals
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
 from equipoise.tree.betting_tree import betting_plan
@@ -172,16 +173,16 @@ class Match:
     def _play_tables(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
         rules, one, two = self.rules, self.one, self.two
         assert isinstance(one, TableAgent) and isinstance(two, TableAgent)
-        room = Room.of(stream)
+        buffers = PlayBuffers.of(stream)
         cards = np.empty((deals, PLAYERS, rules.deal_size), np.uint8)
-        deal_cards(self.duplicate, np.arange(rules.deck.size, dtype=np.uint8), room.random, cards)
+        deal_cards(self.duplicate, np.arange(rules.deck.size, dtype=np.uint8), buffers.random, cards)
         hands = hands_of_sides(rules, cards)
         buckets = np.stack([agent.buckets_of(hands[:, :, side]) for side, agent in enumerate((one, two))], axis=2)
         ranks = rules.ranker.ranks(hands.reshape(-1, rules.hand_cards)).reshape(hands.shape[:3])
         values = np.empty((deals, PLAYERS))
         history = np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands else 0), np.int32)
         blinds = np.array(rules.blinds)
-        play_deals(one.table, two.table, buckets, ranks, betting_plan(rules), blinds, room, values, history)
+        play_deals(one.table, two.table, buckets, ranks, betting_plan(rules), blinds, buffers, values, history)
         return Chunk(values, cards, history)
 
     def _play_slowly(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
@@ -235,7 +236,7 @@ def match(
     threads: int = 0,
     aivat: bool = False,
     log: str | Path | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> MatchResult:
     """Play a match of two agents, functions of a view, or what texts name (`agents/named.py`).
 
@@ -262,7 +263,7 @@ def match(
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
             if aivat:
-                corrected.add(observations(without_luck(table, chunk, threads), duplicate))
+                corrected.add(observations(corrected_values(table, chunk, threads), duplicate))
             if writer:
                 _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)
@@ -283,7 +284,7 @@ def observations(values: F64, duplicate: bool) -> F64:
     return values.mean(axis=1) if duplicate else values.ravel()
 
 
-def without_luck(game: Match, chunk: Chunk, count: int) -> F64:
+def corrected_values(game: Match, chunk: Chunk, count: int) -> F64:
     """A chunk's chips by AIVAT, on several cores."""
     game.corrected(chunk.values[:1], chunk.deals[:1], chunk.history[:1])  # compiles, on a first run
     with workers(game.corrected, count) as correct:

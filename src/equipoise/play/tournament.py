@@ -26,6 +26,7 @@ from equipoise.agents.agent import Agent
 from equipoise.core.arrays import F64
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.progress import Fraction
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
 
@@ -173,7 +174,7 @@ def tournament(
     seed: int = 1,
     folder: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> Tournament:
     """Let every agent play every other; `play(one, two, hands, seed)` is a match.
 
@@ -217,7 +218,7 @@ def round_robin(
     seed: int = 1,
     threads: int = 0,
     out: str | Path | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Fraction | None = None,
 ) -> Tournament:
     """A tournament of matches; with `out`, OUT.json, .csv and .png, and finished pairs in the folder OUT.pairs."""
 

@@ -1,4 +1,4 @@
-"""The card abstraction of a recipe: built, looked into, and reported with what a solve would cost, as files of one stem."""
+"""Build the card abstraction of a recipe, look up a hand in it, and report on it with the cost of a solve."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.core.progress import Progress
 from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.report.lookup import HandBucket, describe_hand, read_hand
 from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
+from equipoise.core.progress import Progress
 from equipoise.games.rules import GameRules
 from equipoise.runs.recipe import check_keys
 from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game

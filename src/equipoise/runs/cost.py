@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
-from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.games.rules import PLAYERS
-from equipoise.walk.bucketed_engine import check_boards, holes_by_street
-from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.runs.recipe import Recipe
-from equipoise.tree.infosets import SlotLayout, lossless_hands
+from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
+from equipoise.tree.infosets import SlotLayout, lossless_hands
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
+from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
@@ -75,7 +75,9 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
     layout = SlotLayout(tree, buckets)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
-    currents = (recipe.checkpoint.keep + 2) * recipe.solver.draws.count  # of each checkpoint, and those written last
+    currents = (
+        recipe.checkpoint.keep + 2
+    ) * recipe.solver.reservoirs.count  # of each checkpoint, and those written last
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
     at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
     maps = planned_bytes(recipe.game.rules, recipe.game.cards) + working_bytes(recipe, threads, tree)
@@ -119,4 +121,6 @@ def _opponents(recipe: Recipe, tree: BettingTree) -> int:
         check_trunk(recipe.game.rules, recipe.solver.trunk)
         return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.game.rules)), recipe.solver.trunk)
     check_boards(recipe.game.rules)
-    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.game.rules), strict=True))
+    return sum(
+        count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.game.rules), strict=True)
+    )

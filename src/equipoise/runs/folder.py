@@ -1,15 +1,14 @@
-"""The folder of a run, and what is in it after anything: a full disk, a kill -9, a second training in the same place.
+"""The folder of a run. It stays usable after a full disk, a kill -9, or a second training in the same place.
 
-    recipe.toml         the recipe, overrides applied (rules.game beside it, if its game is not built in)
-    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver's state after so many iterations, the newest few;
-                        NNNNNNNNNNNN.u8: the current strategy of an iteration drawn at random, see currents.py
-    metrics.jsonl       a line of JSON for each look; log.txt, what was said
+    recipe.toml         the recipe with overrides applied (and rules.game, if its game is not built in)
+    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver state after N iterations, the newest few;
+                        NNNNNNNNNNNN.u8: the current strategy of iteration N, see strategy_snapshots.py
+    metrics.jsonl       a line of JSON per progress report; log.txt is the log
     strategy.float32, strategy.u8, strategy.current-1.u8, progress.json/.csv/.png    written when the run stops
-    lock                held by the training that runs
+    lock                held by the training process
 
-A checkpoint is written under a temporary name, flushed and renamed, and older ones are removed only then. One that
-cannot be read whole is set aside, and the one before is used. Whatever else
-lies in the folder is the user's, and stays.
+A checkpoint is written under a temporary name, flushed and renamed; only then are older ones removed. A damaged
+checkpoint is renamed and the previous one used. All other files in the folder are the user's and stay untouched.
 """
 
 from __future__ import annotations
@@ -18,32 +17,31 @@ import contextlib
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.strict_json import json_text
+from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import preset_names, write_gamedef
-from equipoise.runs.progress import Look, Measured
+from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.runs.recipe_text import write_toml
 from equipoise.solvers.solver import Solver
 
 FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
-STATE = "state "  # before the names of the solver's own arrays
-
-Say = Callable[[str], None]
+STATE = "state "  # prefix of the solver's own arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A run as it was after some iterations; the tables are mapped."""
+    """The state of a run after some iterations; the tables are memory-mapped."""
 
     path: Path
     iteration: int
@@ -54,10 +52,10 @@ class Checkpoint:
     arrays: dict[str, Any]
 
     def restore(self, solver: Solver) -> None:
-        """Put a solver where the run was."""
+        """Load this state into a solver."""
         for name, table in (("regret", solver.regret), ("average", solver.average)):
             if self.arrays[name].shape != table.shape or self.arrays[name].dtype != table.dtype:
-                raise InputError(f"not the {name} table of this recipe", where=str(self.path), remedy="train anew")
+                raise InputError(f"not the {name} table of this recipe", where=str(self.path), remedy="train again")
             table[:] = self.arrays[name]
         state = {name.removeprefix(STATE): a for name, a in self.arrays.items() if name.startswith(STATE)}
         solver.restore(self.iteration, self.nodes, state)
@@ -65,7 +63,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run's folder; all that writes to it goes through here."""
+    """A run's folder; everything that writes to it goes through here."""
 
     path: Path
 
@@ -79,11 +77,11 @@ class RunFolder:
 
     @property
     def is_run(self) -> bool:
-        """Has a training begun here? The recipe is the first thing that it writes."""
+        """Whether a training has begun here: the recipe is the first file it writes."""
         return (self.path / RECIPE_FILE).is_file() and self.checkpoints.is_dir()
 
     def check_new(self) -> None:
-        """Refuse a folder that has something in it, except what a run leaves that was killed before it began."""
+        """Refuse a folder that is not empty, except for the remains of a run that was killed before it began."""
         try:
             if self.path.is_dir() and not self._is_untouched():
                 remedy = "add --resume, or name a new folder" if self.is_run else "name a new folder"
@@ -100,7 +98,7 @@ class RunFolder:
         )
 
     def check_run(self) -> None:
-        """Refuse to resume what is not a run."""
+        """Refuse a folder that is not a run."""
         if not self.is_run:
             raise InputError(
                 f"{shown(str(self.path))} is not the folder of a run",
@@ -108,7 +106,7 @@ class RunFolder:
             )
 
     def check_same(self, recipe: Recipe) -> None:
-        """Refuse a folder whose run is of another recipe."""
+        """Refuse a folder that holds a run of another recipe."""
         there = load_recipe(self.path)
         if there.fingerprint != recipe.fingerprint:
             raise InputError(
@@ -119,7 +117,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and hold it; the system lets go of it however the process ends."""
+        """Make the folder and lock it; the system releases the lock however the process ends."""
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             file = (self.path / LOCK).open("w")
@@ -137,7 +135,7 @@ class RunFolder:
             yield
 
     def keep_recipe(self, recipe: Recipe) -> None:
-        """Write the recipe, so that the folder can be taken elsewhere."""
+        """Write the recipe, so that the folder is complete in itself."""
         table = dict(recipe.table)
         try:
             if table["game"] not in preset_names():
@@ -149,32 +147,32 @@ class RunFolder:
             raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
 
     def log(self, line: str) -> None:
-        """Add a line to the log. What cannot be written is not worth stopping for."""
+        """Add a line to the log. A failed write does not stop the run."""
         with contextlib.suppress(OSError), (self.path / "log.txt").open("a") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
 
     def add_metrics(self, values: dict[str, Any]) -> None:
-        """Add a look."""
+        """Add a progress report."""
         with contextlib.suppress(OSError), self.metrics.open("a") as file:
             file.write(json_text(values) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """All looks; a line that is damaged, or was not written whole, is left out."""
+        """All progress reports; damaged and incomplete lines are skipped."""
         try:
             lines = self.metrics.read_bytes().splitlines()
         except OSError:
             return []
-        return [values for line in lines if (values := _read_look(line))]
+        return [values for line in lines if (values := _read_metrics(line))]
 
     def cut_metrics(self, iteration: int) -> None:
-        """Forget looks after an iteration: they will be taken again."""
-        kept = "".join(json_text(look) + "\n" for look in self.read_metrics() if look["iteration"] <= iteration)
+        """Remove the reports after an iteration: a resumed run writes them again."""
+        kept = "".join(json_text(row) + "\n" for row in self.read_metrics() if row["iteration"] <= iteration)
         if self.metrics.exists():
             with contextlib.suppress(OSError):
                 write_whole(self.metrics, lambda path: path.write_text(kept))
 
     def save(self, solver: Solver, recipe: Recipe, seconds: float, threads: int, measured: Measured) -> Path:
-        """Write a checkpoint, then remove those beyond the ones to keep."""
+        """Write a checkpoint, then remove the oldest ones."""
         path = self.checkpoints / f"{solver.iteration:012d}.ckpt"
         header = {
             "fingerprint": recipe.fingerprint,
@@ -189,11 +187,11 @@ class RunFolder:
             save_arrays(path, FORMAT, header, {"regret": solver.regret, "average": solver.average, **state})
         except InputError as error:
             before = self.listed()
-            kept = f"that of iteration {int(before[-1].stem):,} is whole" if before else "there is none yet"
+            kept = f"that of iteration {int(before[-1].stem):,} is intact" if before else "there is none yet"
             raise InputError(
                 f"the checkpoint of iteration {solver.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),
-                remedy="make room and go on with --resume",
+                remedy="free some disk space and continue with --resume",
             ) from None
         for old in self.listed()[: -recipe.checkpoint.keep]:
             with contextlib.suppress(OSError):
@@ -211,13 +209,13 @@ class RunFolder:
             remove_remains(folder, older_than=0)
 
     def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
-        """The newest checkpoint that is whole; one that is not is said, and set aside under another name.
+        """The newest intact checkpoint. Damaged ones are reported and renamed.
 
-        A run whose checkpoints are all damaged is refused: it would start again from nothing.
+        A run whose checkpoints are all damaged is refused, because it would silently start from zero.
         """
         for path in reversed(self.listed()):
             try:
-                header, arrays = load_arrays(path, FORMAT, remedy="the one before is used")
+                header, arrays = load_arrays(path, FORMAT, remedy="using the previous one")
             except InputError as error:
                 say(str(error))
                 with contextlib.suppress(OSError):
@@ -236,9 +234,9 @@ class RunFolder:
         return None
 
 
-def _read_look(line: bytes) -> dict[str, Any] | None:
-    """A line of metrics; None if it is not what a look writes."""
+def _read_metrics(line: bytes) -> dict[str, Any] | None:
+    """A line of metrics; None if it is damaged."""
     try:
-        return Look(**json.loads(line)).checked().as_json()
+        return TrainingProgress(**json.loads(line)).checked().as_json()
     except (ValueError, TypeError, RecursionError):
         return None

@@ -1,9 +1,9 @@
-"""Iterations drawn uniformly at random from all that a run will do, before it is known how many those are.
+"""Reservoir sampling of iterations: uniform over all T iterations of a run, without knowing T in advance.
 
-CFR-BR's current strategy is near its best with high probability if it is that of an iteration drawn from 1..T (Johanson
-and others 2012, theorem 4). A reservoir of one: iteration t takes the place of the one that is held with probability
-1/t. The next that does is drawn at once, P(next > s | t) = t/s, so that a reservoir costs a few numbers in a whole run.
-They follow from the seed alone: a checkpoint needs nothing of them, and how a run is cut into slices cannot matter.
+CFR-BR's current strategy at an iteration drawn uniformly from 1..T is near-optimal with high probability (Johanson and
+others 2012, theorem 4). In a reservoir of size one, iteration t replaces the one held with probability 1/t. We draw the
+next replacement directly, from P(next > s | t) = t/s, so a whole run needs only a few random numbers. They depend on
+the seed alone: checkpoints store nothing, and slices and resumes do not change them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-STREAM = 4  # told apart from what a solver draws with the same seed
+STREAM = 4  # separates this stream from those of the solvers, which use the same seed
 
 
 @dataclass(frozen=True)
-class Draws:
+class IterationReservoirs:
     """Independent reservoirs, numbered from 0."""
 
     seed: int
     count: int
 
     def of(self, number: int) -> Iterator[int]:
-        """The iterations, from 1, that a reservoir takes in, in order, without end."""
+        """The iterations (from 1) that enter a reservoir, in order, without end."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(STREAM, number)))
         iteration = 1
         while True:
@@ -34,16 +34,16 @@ class Draws:
             iteration = int(iteration / (1 - rng.random())) + 1
 
     def held(self, iterations: int) -> tuple[int, ...]:
-        """By reservoir: what it holds when so many iterations, one or more, are done."""
+        """The iteration that each reservoir holds after `iterations` (at least 1)."""
         return tuple(
             max(takewhile(lambda iteration: iteration <= iterations, self.of(number))) for number in range(self.count)
         )
 
     def after(self, iteration: int) -> int | None:
-        """The first iteration after this one that any reservoir takes in; none without reservoirs."""
+        """The next iteration that enters any reservoir; None without reservoirs."""
         found = (next(drawn for drawn in self.of(number) if drawn > iteration) for number in range(self.count))
         return min(found, default=None)
 
     def as_json(self) -> dict[str, Any]:
-        """What determines them; nothing where there are none."""
+        """What determines the draws, for the fingerprint of a recipe; empty without reservoirs."""
         return {"draws": [self.seed, self.count]} if self.count else {}

@@ -1,7 +1,7 @@
-"""Looks at a run: how fast it is, and how large its regrets still are.
+"""Training progress: speed, average positive regret, and measurements.
 
-Regret is the sum of all positive regrets over the number of information sets that have any, and over iterations: what
-an average decision could have gained a visit, in the units of the solver's table. It is a sign of progress, no bound.
+The average positive regret is the sum of all positive regrets, divided by the number of information sets with any
+regret and by the number of iterations, in the units of the solver's table. It indicates progress; it is not a bound.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from equipoise.strategy.tables import Blocks
 
 
 class Measured(NamedTuple):
-    """What a measurement in a run found, in mbb/g: exploitability, or a lower bound on it and half its 95% interval.
+    """A measurement during a run, in mbb/g: exploitability, or a lower bound on it with half its 95% interval.
 
-    Of the average strategy; and of the current one, where a run looks at that.
+    The first three fields are for the average strategy, the others for the current one.
     """
 
     exploitability_mbb: float | None = None
@@ -31,17 +31,17 @@ class Measured(NamedTuple):
 
     @classmethod
     def of(cls, found: Mapping[StrategyName, Measured]) -> Measured:
-        """Measurements of several strategies, each by itself, as one."""
+        """Combine the measurements of several strategies."""
         return cls(*found.get(AVERAGE, cls())[:3], *found.get(CURRENT, cls())[:3])
 
     @property
     def exploitability(self) -> float | None:
-        """What a run stops by: that of the average, or of the current strategy where no average is kept."""
+        """The value that can stop a run: of the average strategy, or of the current one if no average is kept."""
         return self.current_exploitability_mbb if self.exploitability_mbb is None else self.exploitability_mbb
 
     @property
     def text(self) -> str:
-        """In words; nothing if nothing was measured."""
+        """In words; empty if nothing was measured."""
         average, current = _text(*self[:3]), _text(*self[3:])
         if average and current:
             return f"{average}, current {_text(*self[3:], short=True)}"
@@ -57,8 +57,8 @@ def _text(exploitability: float | None, bound: float | None, ci95: float | None,
 
 
 @dataclass(frozen=True)
-class Look:
-    """A run at one moment. Seconds are those of training; rates are those since the last look."""
+class TrainingProgress:
+    """A run at one moment. Seconds count training only; rates are since the previous report."""
 
     iteration: int
     seconds: float
@@ -66,18 +66,18 @@ class Look:
     iterations_per_second: float
     nodes_per_second: float
     regret: float
-    visited: float  # share of information sets that have any regret
+    visited: float  # share of information sets with a nonzero regret
     exploitability_mbb: float | None = None
-    seconds_left: float | None = None  # until minutes or iterations end the run
-    checkpoint_age: float | None = None  # seconds since this process wrote or took up a checkpoint
+    seconds_left: float | None = None  # until the limit on minutes or iterations
+    checkpoint_age: float | None = None  # seconds since this process wrote or loaded a checkpoint
     lbr_mbb: float | None = None
     lbr_ci95_mbb: float | None = None
     current_exploitability_mbb: float | None = None
     current_lbr_mbb: float | None = None
     current_lbr_ci95_mbb: float | None = None
 
-    def checked(self) -> Look:
-        """Itself, if every value is a number (or None where there may be none); else a ValueError."""
+    def checked(self) -> TrainingProgress:
+        """Itself, if every value is a finite number (or None where that is allowed); else a ValueError."""
         for about in fields(self):
             value = getattr(self, about.name)
             if value is None and about.default is None:
@@ -88,12 +88,12 @@ class Look:
 
     @property
     def measured(self) -> Measured:
-        """What was measured last."""
+        """The latest measurement."""
         return Measured(*(getattr(self, key) for key in Measured._fields))
 
     @property
     def measured_text(self) -> str:
-        """The same in words; nothing if nothing was."""
+        """The latest measurement in words; empty if there is none."""
         return self.measured.text
 
     def as_json(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Look:
         return asdict(self)
 
 
-def regret_of(solver: Solver, blocks: Blocks) -> tuple[float, float]:
+def average_regret(solver: Solver, blocks: Blocks) -> tuple[float, float]:
     """Average positive regret, and the share of information sets visited."""
     total, visited = positive_regret(blocks, solver.regret)
     average = total / max(visited, 1) / max(solver.iteration, 1)
@@ -110,7 +110,7 @@ def regret_of(solver: Solver, blocks: Blocks) -> tuple[float, float]:
 
 @kernel
 def positive_regret(blocks: Blocks, regret: F32) -> tuple[float, int]:
-    """The sum of positive regrets, and how many information sets have one that is not zero. IN: float32[slot]."""
+    """Sum of positive regrets, and number of information sets with a nonzero regret. IN: float32[slot]."""
     total = 0.0
     visited = 0
     at = 0

@@ -24,15 +24,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from equipoise.abstraction.maps.card_recipe import load_recipe_table
+from equipoise.cards.deck import check_hole_cards
 from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.machine import MOST_THREADS
-from equipoise.games.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_card_recipe
-from equipoise.cards.deck import check_hole_cards
-from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
-from equipoise.runs.iteration_reservoir import Draws
+from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.runs.recipe_text import apply_overrides
 from equipoise.solvers.schedule import SCHEDULES
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
@@ -119,10 +117,10 @@ class SolverRecipe(CheckedModel):
         return 1 + (AVERAGE in self.strategies)
 
     @property
-    def draws(self) -> Draws:
+    def reservoirs(self) -> IterationReservoirs:
         """At which iterations the current strategy is kept."""
         default = 1 if self.method == "cfr-br" else 0
-        return Draws(self.seed, default if self.currents is None else self.currents)
+        return IterationReservoirs(self.seed, default if self.currents is None else self.currents)
 
 
 class StopRecipe(CheckedModel):
@@ -187,7 +185,7 @@ class Recipe:
         """A digest of what determines the result."""
         game = self.game
         menu = (game.menu.sizes, game.menu.caps, game.menu.all_in_threshold) if game.menu else None
-        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.draws.as_json()}
+        solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.reservoirs.as_json()}
         parts = [game.rules.fingerprint, menu, game.cards.text(), solver]
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 

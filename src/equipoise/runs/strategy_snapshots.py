@@ -1,12 +1,11 @@
-"""Current strategies of a run at iterations drawn at random (`draws.py`), kept in its folder.
+"""Snapshots of a run's current strategy at randomly drawn iterations (see `iteration_reservoir.py`).
 
-    checkpoints/NNNNNNNNNNNN.u8     what iteration N played by: those that the run or one of its checkpoints holds
-    strategy.current-1.u8           what the first reservoir holds when the run stops; -2, and so on
+    checkpoints/NNNNNNNNNNNN.u8     the current strategy of iteration N, while the run or a checkpoint holds it
+    strategy.current-1.u8           what the first reservoir holds when the run stops; -2 for the second, and so on
 
-Each is a strategy file of bytes, written when its iteration is about to be done. In memory it would take a quarter of
-a table of regrets for the whole run, and as much again of every checkpoint; a file takes a byte a probability for a
-moment, and is written about ln(T) times in T iterations. Files are named by iteration, so that a run which is taken up
-at an older checkpoint finds what that one held.
+Snapshots are strategy files of bytes, written just before their iteration. Held in memory and in every checkpoint, each
+would take a quarter of a regret table; a file is written only about ln(T) times in T iterations. Files are named by
+iteration, so a run that resumes from an older checkpoint finds the snapshots of that checkpoint.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.core.errors import InputError
-from equipoise.runs.iteration_reservoir import Draws
-from equipoise.runs.folder import RunFolder, Say
+from equipoise.core.progress import Say
+from equipoise.runs.folder import RunFolder
+from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.solvers.solver import CURRENT, Solver
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import load_strategy, save_stored
@@ -25,44 +25,44 @@ from equipoise.strategy.tables import to_bytes
 
 
 @dataclass(frozen=True)
-class Currents:
-    """The reservoirs of a run, and their files."""
+class StrategySnapshots:
+    """The reservoirs of a run and their files."""
 
     folder: RunFolder
     game: AbstractGame
-    draws: Draws
+    reservoirs: IterationReservoirs
 
     def path(self, iteration: int) -> Path:
         return self.folder.checkpoints / f"{iteration:012d}.u8"
 
     def written(self, number: int) -> Path:
-        """What a reservoir leaves when the run stops."""
+        """The file that a reservoir writes when the run stops."""
         return self.folder.path / f"strategy.current-{number + 1}.u8"
 
     def before_next(self, solver: Solver) -> int | None:
-        """Keep what the next iteration plays by, if it is drawn; says until which one the solver may then go on."""
+        """Save a snapshot if the next iteration is drawn; returns the last iteration before the one after it."""
         coming = solver.iteration + 1
-        if self.draws.after(solver.iteration) == coming:
+        if self.reservoirs.after(solver.iteration) == coming:
             about = {"strategy": CURRENT, "iteration": coming}
             save_stored(self.path(coming), self.game, to_bytes(solver.layout, solver.regret), about)
-        following = self.draws.after(coming)
+        following = self.reservoirs.after(coming)
         return None if following is None else following - 1
 
     def forget(self) -> None:
-        """Remove those that no checkpoint holds."""
-        held = {self.path(n) for path in self.folder.listed() for n in self.draws.held(max(1, int(path.stem)))}
+        """Remove the snapshots that no checkpoint holds."""
+        held = {self.path(n) for path in self.folder.listed() for n in self.reservoirs.held(max(1, int(path.stem)))}
         for path in set(self.folder.checkpoints.glob("*.u8")) - held:
             with contextlib.suppress(OSError):
                 path.unlink()
 
-    def finish(self, iterations: int, tell: Say) -> None:
-        """Write what the reservoirs hold as strategies of the run; one whose file is lost is said, and left out."""
-        for number, iteration in enumerate(self.draws.held(iterations) if iterations else ()):
+    def finish(self, iterations: int, say: Say) -> None:
+        """Write the strategies that the reservoirs hold; a lost file is reported and skipped."""
+        for number, iteration in enumerate(self.reservoirs.held(iterations) if iterations else ()):
             path = self.written(number)
             path.unlink(missing_ok=True)
             try:
                 kept = load_strategy(self.path(iteration))
             except InputError as error:
-                tell(f"no current strategy {number + 1}: {error}")
+                say(f"no current strategy {number + 1}: {error}")
                 continue
             save_stored(path, self.game, kept.stored, {**kept.about, "iterations": iterations})

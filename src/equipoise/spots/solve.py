@@ -21,8 +21,8 @@ from equipoise.spots.solution import Solution
 from equipoise.spots.spot import Spot
 from equipoise.walk.table_storage import table_type
 
-FIRST_LOOK = 10
-OnLook = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
+FIRST_MEASUREMENT = 10
+OnProgress = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
 
 
 def solve(
@@ -34,7 +34,7 @@ def solve(
     menu: Menu | None = None,
     threads: int = 0,
     storage: str = "float32",
-    on_look: OnLook | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Solution:
     """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
 
@@ -62,7 +62,7 @@ def solve(
     solver = VectorCFR(engine, variant)
     for table in (solver.current, solver.average):
         problem.lock_tables(engine, table)
-    return _run(problem, solver, target, iterations, on_look)
+    return _run(problem, solver, target, iterations, on_progress)
 
 
 def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
@@ -89,7 +89,9 @@ class _StopError(Exception):
     """A signal has asked the solve to stop; raised between two iterations."""
 
 
-def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on_look: OnLook | None) -> Solution:
+def _run(
+    problem: Problem, solver: VectorCFR, target: float, iterations: int, on_progress: OnProgress | None
+) -> Solution:
     start, cpu_start = time.perf_counter(), time.process_time()
     history: list[tuple[int, float, float]] = []
     stopped = "iterations" if target > 0 else "target"  # without a target, the iterations are what was asked for
@@ -99,25 +101,25 @@ def _run(problem: Problem, solver: VectorCFR, target: float, iterations: int, on
             if asked.is_set():
                 raise _StopError
 
-        def look() -> float:
+        def measure() -> float:
             left = 100 * solver.exploitability() / problem.unit
             history.append((solver.iteration, time.perf_counter() - start, left))
-            if on_look:
-                on_look(*history[-1])
+            if on_progress:
+                on_progress(*history[-1])
             return left
 
         solver.on_iteration = stop_if_asked
         try:
             while solver.iteration < iterations:
                 # looking costs about as much as an iteration: every tenth, later more seldom
-                solver.run(min(max(FIRST_LOOK, solver.iteration // 10), iterations - solver.iteration))
-                if look() <= target:
+                solver.run(min(max(FIRST_MEASUREMENT, solver.iteration // 10), iterations - solver.iteration))
+                if measure() <= target:
                     stopped = "target"
                     break
         except _StopError:
             stopped = "interrupted"
-            look()
-        except KeyboardInterrupt:  # of `on_look`; or a second signal, which does not wait
+            measure()
+        except KeyboardInterrupt:  # of `on_progress`; or a second signal, which does not wait
             if asked.is_set() or not solver.iteration:
                 raise
             stopped = "interrupted"

@@ -1,9 +1,8 @@
-"""Runs: a recipe is checked, its cost said, its abstraction built or opened, and its solver driven until it may stop.
+"""The training loop: checks a recipe and its cost, builds or opens the abstraction, and runs the solver until it stops.
 
-Iterations are done in slices of about a second; between two, the run looks how far it is, writes a checkpoint when one
-is due, and stops if it should. Slices do not change results: a run of one thread that stops by iterations ends with the
-same bits however often it was killed and resumed. One that stops by minutes does as many iterations as it could.
-Ctrl-C and SIGTERM end the slice, and the run is saved.
+The solver iterates in slices of about a second. After each slice, the loop reports progress, writes a checkpoint if one
+is due, and stops if it should. Slices do not change results: a single-threaded run that stops by iterations ends with
+the same bits however often it was killed and resumed. Ctrl-C and SIGTERM end the slice and save the run.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from typing import Any
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, Say
 from equipoise.core.signals import stopping
 from equipoise.runs.cost import Cost, cost_of
-from equipoise.runs.folder import Checkpoint, RunFolder, Say
-from equipoise.runs.progress import Look, Measured, regret_of
+from equipoise.runs.folder import Checkpoint, RunFolder
+from equipoise.runs.progress import Measured, TrainingProgress, average_regret
 from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe
-from equipoise.runs.strategy_snapshots import Currents
+from equipoise.runs.strategy_snapshots import StrategySnapshots
 from equipoise.solvers.registry import make_solver
 from equipoise.solvers.solver import Solver, StrategyName, table_of
 from equipoise.strategy.file import KINDS, save_strategy
@@ -33,9 +32,9 @@ from equipoise.strategy.tables import Blocks, probabilities
 from equipoise.tree.betting_tree import BettingTree
 
 SLICE = 1.0  # seconds
-LOOK_SHARE = 0.05  # of the time that may go into looking at regrets
+PROGRESS_SHARE = 0.05  # maximum share of time spent on summing regrets
 
-OnLook = Callable[[Look], None]
+OnProgress = Callable[[TrainingProgress], None]
 Measure = Callable[[Profile, BucketMap], Measured]
 Make = Callable[[Recipe, BettingTree, BucketMap, int], Solver]
 
@@ -47,26 +46,26 @@ class Run:
     folder: Path
     recipe: Recipe
     cost: Cost
-    look: Look
+    progress: TrainingProgress
     stopped: str
     threads: int
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
-        look = self.look.as_json()
+        progress = self.progress.as_json()
         return {
             "run": str(self.folder),
             "recipe": self.recipe.name,
             "fingerprint": self.recipe.fingerprint,
             "stopped": self.stopped,
-            "iterations": look.pop("iteration"),
-            **{key: value for key, value in look.items() if key not in ("seconds_left", "checkpoint_age")},
+            "iterations": progress.pop("iteration"),
+            **{key: value for key, value in progress.items() if key not in ("seconds_left", "checkpoint_age")},
             "threads": self.threads,
             **{f"cost_{key}": value for key, value in self.cost.as_json().items()},
         }
 
 
-def train(
+def run_training(
     recipe: Recipe | str | Path,
     out: str | Path,
     *,
@@ -74,23 +73,21 @@ def train(
     minutes: float | None = None,
     iterations: int | None = None,
     threads: int | None = None,
-    on_look: OnLook | None = None,
+    on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
     say: Say | None = None,
     measure: Measure | None = None,
     make: Make | None = None,
 ) -> Run:
-    """Train by a recipe (a value, a built-in name or a TOML file) into a folder; go on there with `resume`.
+    """Train a recipe in a folder, without a report at the end; arguments as in `equipoise.train`.
 
-    `minutes` and `iterations` are totals of the run, and take the place of the recipe's; `threads` of 0 are all cores.
-    `on_look` is called about every second, `on_stage` while buckets are made, `say` with lines worth reading. `measure`
-    gives exploitability or a lower bound on it, as often as the recipe wants it.
+    `measure` computes exploitability, or a lower bound on it, at the intervals of the recipe. `make` makes the solver.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
     stop = _stop(recipe, minutes, iterations)
     if recipe.measure.method != "none" and measure is None:
-        raise InputError("measure.method without a way to measure", remedy='use equipoise.train, or method = "none"')
+        raise InputError("measure.method needs a measure function", remedy='use equipoise.train, or method = "none"')
     folder = RunFolder(Path(out))
     if resume:
         folder.check_run()
@@ -104,24 +101,24 @@ def train(
             folder.check_same(recipe)
         folder.clear_remains()
 
-        def tell(line: str) -> None:
+        def log(line: str) -> None:
             folder.log(line)
             if say:
                 say(line)
 
         folder.keep_recipe(recipe)
-        tell(_cost_text(recipe, cost, stop))
-        checkpoint = folder.newest(recipe, tell) if resume else None
+        log(_cost_text(recipe, cost, stop))
+        checkpoint = folder.newest(recipe, log) if resume else None
         buckets = game.buckets(on_stage)
         used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
         solver = (make or _make_solver)(recipe, game.tree, buckets, used)
-        training = _Training(recipe, stop, folder, buckets, solver, used, tell, on_look, measure)
+        training = _Training(recipe, stop, folder, buckets, solver, used, log, on_progress, measure)
         training.begin(checkpoint)
         with stopping() as asked:
             stopped = training.go(asked)
             training.finish(stopped)
         if asked.is_set():
-            stopped = "interrupted"  # also where Ctrl-C came when the run was at its end: callers must know
+            stopped = "interrupted"  # even if Ctrl-C came as the run ended: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
 
 
@@ -139,7 +136,8 @@ def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> Stop
         stop = StopRecipe(minutes=minutes, iterations=iterations, exploitability=recipe.stop.exploitability)
     if stop == StopRecipe():
         raise InputError(
-            f"recipe {recipe.name} never stops", remedy="give [stop] minutes or iterations, or --minutes, --iterations"
+            f"recipe {recipe.name} has no stopping condition",
+            remedy="give [stop] minutes or iterations, or --minutes, --iterations",
         )
     return stop
 
@@ -159,7 +157,7 @@ def _size(count: int) -> str:
 
 
 class _Training:
-    """The loop of a run."""
+    """The state of a run while it trains."""
 
     def __init__(
         self,
@@ -169,40 +167,40 @@ class _Training:
         buckets: BucketMap,
         solver: Solver,
         threads: int,
-        tell: Say,
-        on_look: OnLook | None,
+        log: Say,
+        on_progress: OnProgress | None,
         measure: Measure | None,
     ) -> None:
         self.recipe, self.stop, self.folder, self.buckets = recipe, stop, folder, buckets
-        self.solver, self.threads, self.tell, self.on_look, self.measure = solver, threads, tell, on_look, measure
+        self.solver, self.threads, self.log, self.on_progress, self.measure = solver, threads, log, on_progress, measure
         self.blocks = Blocks.of(solver.layout)
-        self.currents = Currents(folder, recipe.game, recipe.solver.draws)
+        self.snapshots = StrategySnapshots(folder, recipe.game, recipe.solver.reservoirs)
         self.seconds = 0.0
-        self.last = Look(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
-        self.look_cost = 0.0
+        self.last = TrainingProgress(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
+        self.progress_cost = 0.0
         self.measured_at = 0.0  # training seconds
         self.saved_at = time.monotonic()
         self.saved: int | None = None  # iteration of the newest checkpoint
 
     def begin(self, checkpoint: Checkpoint | None) -> None:
-        """Start from a checkpoint, or from nothing."""
+        """Start from a checkpoint, or from zero tables."""
         if checkpoint:
             checkpoint.restore(self.solver)
             self.seconds, self.saved = checkpoint.seconds, checkpoint.iteration
         self.folder.cut_metrics(self.solver.iteration)
-        self.last = Look(
-            self.solver.iteration, self.seconds, self.solver.nodes, 0, 0, *regret_of(self.solver, self.blocks),
+        self.last = TrainingProgress(
+            self.solver.iteration, self.seconds, self.solver.nodes, 0, 0, *average_regret(self.solver, self.blocks),
             **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
         where = f"resumed at iteration {checkpoint.iteration:,}" if checkpoint else "started from the beginning"
-        self.tell(f"{where}, {self.threads} thread{'s' if self.threads > 1 else ''}")
+        self.log(f"{where}, {self.threads} thread{'s' if self.threads > 1 else ''}")
 
     def go(self, asked: threading.Event) -> str:
-        """Iterate until there is a reason to stop."""
+        """Iterate until there is a reason to stop, and return it."""
         count, compiled = 1, False
         while not (reason := self._reason(asked)):
-            ends = (self.stop.iterations, self.currents.before_next(self.solver))
+            ends = (self.stop.iterations, self.snapshots.before_next(self.solver))
             left = [end - self.solver.iteration for end in ends if end is not None]
             done = max(1, min([count, *left]))
             started = time.perf_counter()
@@ -211,16 +209,16 @@ class _Training:
             if compiled:
                 self.seconds += took
                 count = max(1, min(int(done * self._slice() / max(took, 1e-9)), 4 * done))
-            compiled = True  # the first iteration of a process compiles kernels: it is not on the clock
-            due = self.seconds - self.last.seconds >= max(self._slice(), self.look_cost / LOOK_SHARE)
-            if due and not self._reason(asked):  # the last look is taken when all is saved
-                self._look(measure=self._measure_due())
+            compiled = True  # the first iteration of a process compiles kernels: do not count it
+            due = self.seconds - self.last.seconds >= max(self._slice(), self.progress_cost / PROGRESS_SHARE)
+            if due and not self._reason(asked):  # the last report follows the last checkpoint
+                self._report(measure=self._measure_due())
             if time.monotonic() - self.saved_at >= 60 * self.recipe.checkpoint.minutes:
                 self._save()
         return reason
 
     def _slice(self) -> float:
-        """Seconds of a slice: short enough for the checkpoints and the end."""
+        """Seconds of a slice: short enough to keep to the checkpoint interval and the time limit."""
         slice_ = min(SLICE, 15 * self.recipe.checkpoint.minutes)
         if self.stop.minutes is not None:
             slice_ = min(slice_, max(60 * self.stop.minutes - self.seconds, 0.01))
@@ -240,11 +238,11 @@ class _Training:
         wanted = self.recipe.measure
         return wanted.method != "none" and self.seconds - self.measured_at >= 60 * wanted.every
 
-    def _look(self, *, measure: bool) -> None:
+    def _report(self, *, measure: bool) -> None:
         started = time.perf_counter()
         solver, before = self.solver, self.last
-        regret, visited = regret_of(solver, self.blocks)
-        self.look_cost = time.perf_counter() - started
+        regret, visited = average_regret(solver, self.blocks)
+        self.progress_cost = time.perf_counter() - started
         since = self.seconds - before.seconds
         rates = [(now - then) / since if since > 0 else 0.0 for now, then in
                  ((solver.iteration, before.iteration), (solver.nodes, before.nodes))]  # fmt: skip
@@ -254,12 +252,12 @@ class _Training:
             self.measured_at = self.seconds
         numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
         age = None if self.saved is None else time.monotonic() - self.saved_at
-        look = Look(*numbers, seconds_left=self._left(rates[0]), checkpoint_age=age, **found._asdict())
-        self.folder.add_metrics(look.as_json())
+        now = TrainingProgress(*numbers, seconds_left=self._left(rates[0]), checkpoint_age=age, **found._asdict())
+        self.folder.add_metrics(now.as_json())
         known = found if any(value is not None for value in found) else before.measured
-        self.last = Look(**{**look.as_json(), **known._asdict()})
-        if self.on_look:
-            self.on_look(self.last)
+        self.last = TrainingProgress(**{**now.as_json(), **known._asdict()})
+        if self.on_progress:
+            self.on_progress(self.last)
 
     def _measure(self, strategy: StrategyName) -> Measured:
         chances = probabilities(self.solver.layout, table_of(self.solver, strategy))
@@ -276,23 +274,23 @@ class _Training:
         if self.saved != self.solver.iteration:
             self.folder.save(self.solver, self.recipe, self.seconds, self.threads, self.last.measured)
             self.saved = self.solver.iteration
-            self.currents.forget()
+            self.snapshots.forget()
         self.saved_at = time.monotonic()
 
     def finish(self, stopped: str) -> None:
-        """A last checkpoint, a last look, and the strategies."""
+        """Write the last checkpoint, report progress, and save the strategies."""
         self._save()
         measured = self.recipe.measure.method != "none" and stopped in ("iterations", "minutes")
         if measured or self.solver.iteration > self.last.iteration:
-            self._look(measure=measured)
+            self._report(measure=measured)
         layout, strategy = self.solver.layout, self.recipe.solver.strategies[0]
         table = table_of(self.solver, strategy)
-        chances = probabilities(layout, table, out=table)  # the table is in the checkpoint, and not needed here
+        chances = probabilities(layout, table, out=table)  # in place: the checkpoint has the table
         about = {
             "strategy": strategy, "iterations": self.solver.iteration, "seconds": self.seconds,
             "nodes": self.solver.nodes,
         }  # fmt: skip
         for kind in KINDS:
             save_strategy(self.folder.path / f"strategy.{kind}", self.recipe.game, chances, kind, about)
-        self.currents.finish(self.solver.iteration, self.tell)
-        self.tell(f"stopped at iteration {self.solver.iteration:,}: {stopped}")
+        self.snapshots.finish(self.solver.iteration, self.log)
+        self.log(f"stopped at iteration {self.solver.iteration:,}: {stopped}")

@@ -1,18 +1,18 @@
-"""Training with a look at exploitability: a run of `training/loop.py` that is measured, and drawn when it stops."""
+"""The public `train`: the training loop, with measurements of exploitability and a progress report at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
-from equipoise.agents.card_blind import NamedAgent
+from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, Say
 from equipoise.measure.best_response import Measurement, exploitability
 from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
@@ -20,12 +20,15 @@ from equipoise.runs.folder import RunFolder
 from equipoise.runs.progress import Measured
 from equipoise.runs.recipe import Recipe, load_recipe
 from equipoise.strategy.profile import Profile
-from equipoise.training import loop as runs
+from equipoise.training.loop import Measure, OnProgress, Run, run_training
 from equipoise.tree.betting_tree import build_tree
 
-HANDS = 1000  # of a lower bound
-PROGRESS = "progress"  # the stem of a run's picture and its numbers
-PREFIXES = {"": ("average strategy", "o-"), "current_": ("current strategy", "s--")}  # of metrics; how they are drawn
+HANDS = 1000  # of local best response
+PROGRESS = "progress"  # stem of the report files
+PREFIXES = {
+    "": ("average strategy", "o-"),
+    "current_": ("current strategy", "s--"),
+}  # label and style of metrics
 
 
 def train(
@@ -37,30 +40,30 @@ def train(
     iterations: int | None = None,
     threads: int | None = None,
     overrides: Sequence[str] = (),
-    on_look: runs.OnLook | None = None,
+    on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-) -> runs.Run:
-    """Train by a recipe (a value, a built-in name or a TOML file) into a folder; go on there with `resume`.
+    say: Say | None = None,
+) -> Run:
+    """Train a recipe (a value, a built-in name or a TOML file) in the folder `out`, or continue there with `resume`.
 
-    `overrides` are texts such as `solver.seed=7`. `minutes` and `iterations` are totals of the run, and take the place
-    of the recipe's; `threads` of 0 are all cores. `on_look` is told how far it is about every second, `on_stage` how
-    far the making of buckets is, `say` what is worth reading. Ctrl-C saves the run and stops it.
+    `overrides` are texts such as `solver.seed=7`. `minutes` and `iterations` are totals of the run and replace those of
+    the recipe. `threads`: 0 for all cores. `on_progress` is called about once a second, `on_stage` while buckets are
+    built, `say` with each line of the log. Ctrl-C saves the run and stops it.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
     elif overrides:
-        raise InputError("overrides of a recipe that is read already", remedy="give them to load_recipe")
-    run = runs.train(
-        recipe, out, resume=resume, minutes=minutes, iterations=iterations, threads=threads, on_look=on_look,
+        raise InputError("overrides for a recipe that is already loaded", remedy="give them to load_recipe")
+    run = run_training(
+        recipe, out, resume=resume, minutes=minutes, iterations=iterations, threads=threads, on_progress=on_progress,
         on_stage=on_stage, say=say, measure=measure_of(recipe, threads or 0),
     )  # fmt: skip
     draw_progress(run)
     return run
 
 
-def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
-    """What measures a run of a recipe; refused where it would take longer than the run."""
+def measure_of(recipe: Recipe, threads: int) -> Measure | None:
+    """The measure function of a recipe. Refused if one measurement would take longer than the run."""
     if recipe.measure.method == "none":
         return None
     if recipe.measure.method == "lbr":
@@ -68,7 +71,7 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
     rules, menu, used = recipe.game.rules, recipe.game.menu, thread_count(threads)
     tree = build_tree(rules, menu)
     try:
-        large = Measurement(rules, NamedAgent("uniform"), tree, used).is_large
+        large = Measurement(rules, CardBlindStrategy("uniform"), tree, used).is_large
     except InputError:
         large = True
     if large and rules.rounds > 1:
@@ -84,8 +87,8 @@ def measure_of(recipe: Recipe, threads: int) -> runs.Measure | None:
     return measure
 
 
-def _bound(hands: int, threads: int) -> runs.Measure:
-    """Local best response against a strategy; every time with the same cards, so that changes are the strategy's."""
+def _bound(hands: int, threads: int) -> Measure:
+    """Local best response, always on the same deals, so that the values differ by strategy only."""
 
     def measure(profile: Profile, buckets: BucketMap) -> Measured:
         agent = TableAgent("trained", profile.layout, profile.chances, buckets)
@@ -95,8 +98,8 @@ def _bound(hands: int, threads: int) -> runs.Measure:
     return measure
 
 
-def draw_progress(run: runs.Run) -> None:
-    """Write a run's looks as CSV and JSON, and draw regret and exploitability against time."""
+def draw_progress(run: Run) -> None:
+    """Write the metrics of a run as CSV and JSON, and plot regret and exploitability against time."""
     rows = RunFolder(run.folder).read_metrics()
     try:
         write_report(run.folder / PROGRESS, run.as_json(), rows, _draw)

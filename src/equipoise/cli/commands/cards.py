@@ -18,9 +18,11 @@ def games(
     menu: Annotated[
         str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
     ] = None,
-    buckets: Annotated[str, typer.Option(help="Buckets by street, e.g. 169,200,200,200; without it, lossless.")] = "",
+    buckets: Annotated[
+        str, typer.Option(help="Number of buckets by street, e.g. 169,200,200,200 (default: lossless).")
+    ] = "",
     trunk: Annotated[
-        int | None, typer.Option(help="Also what CFR-BR's unabstracted player needs with a trunk of so many rounds.")
+        int | None, typer.Option(help="Also show CFR-BR's memory with a trunk of this many rounds.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -52,13 +54,13 @@ def games(
 @app.command(epilog='Example: equipoise equity "AhKh" "QQ+,AKs" --board "2c 7d Jh"')
 def equity(
     first: Annotated[str, typer.Argument(metavar="HANDS", help="A hand or range: AhKh, or QQ+,AKs,KQo:0.5.")],
-    second: Annotated[str, typer.Argument(metavar="HANDS", help="The other side's.")],
-    board: Annotated[str, typer.Option(help="Three, four or five board cards; none is before the flop.")] = "",
-    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand of the first range.")] = False,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    second: Annotated[str, typer.Argument(metavar="HANDS", help="The opponent's hand or range.")],
+    board: Annotated[str, typer.Option(help="Three, four or five board cards (default: preflop).")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand of the first range.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Exact equity of hands or ranges, if nobody folds."""
+    """Compute the exact equity of hands or ranges, if nobody folds."""
     from equipoise.cards.deck import FULL_DECK
     from equipoise.cards.ranges import Range
 
@@ -77,10 +79,12 @@ def equity(
         screen.print_hole_equities(result, ranges)
 
 
-abstraction = typer.Typer(no_args_is_help=True, help="Build, see and compare card abstractions.", rich_markup_mode=None)
+abstraction = typer.Typer(
+    no_args_is_help=True, help="Build, inspect and compare card abstractions.", rich_markup_mode=None
+)
 app.add_typer(abstraction, name="abstraction")
 RecipeFile = Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file with a [cards] table.")]
-GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, in place of the recipe's.")]
+GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, replacing the recipe's.")]
 
 
 @abstraction.command(
@@ -89,16 +93,16 @@ GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef
 def abstraction_report(
     context: typer.Context,
     recipe: RecipeFile,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Where JSON, CSV and pictures go.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Folder for the JSON, CSV and PNG files.")] = None,
     force: Force = False,
     game: GameOption = None,
     samples: Annotated[
-        int, typer.Option(min=1, help="Random deals, for streets whose hands cannot be counted.")
+        int, typer.Option(min=1, help="Number of random deals, for streets with too many hands to count.")
     ] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Build the abstraction of a recipe, or open it if it is there, and say what is in its buckets."""
+    """Build (or load) the abstraction of a recipe and describe its buckets."""
     if out is None:
         refuse_options(context, "is for --out", "force")
     else:
@@ -125,11 +129,11 @@ def abstraction_report(
 def abstraction_bucket(
     recipe: RecipeFile,
     hole: Annotated[str, typer.Argument(metavar="HOLE", help="A player's cards, e.g. AhKh.")],
-    board: Annotated[str, typer.Option(help="The board as it was dealt; none is before the flop.")] = "",
+    board: Annotated[str, typer.Option(help="The board, in the order of the deal (default: preflop).")] = "",
     game: GameOption = None,
     as_json: Json = False,
 ) -> None:
-    """The bucket of one hand, and what is like it."""
+    """Show the bucket of one hand, and similar hands."""
     import equipoise
     from equipoise.cli.render import abstraction as console_abstraction
 
@@ -153,32 +157,40 @@ def abstraction_compare(
         list[str], typer.Argument(metavar="RECIPE...", help="Built-in recipes or TOML files with a [cards] table.")
     ],
     out: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where results and runs stay; started again, it goes on there.")
+        str | None, typer.Option(metavar="DIR", help="Folder for results and runs; the same command continues there.")
     ] = None,
     force: Force = False,
     game: GameOption = None,
-    minutes: Annotated[float | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Of CFR-BR for each, in place of the recipes'.")] = None,
-    cfr: Annotated[
-        bool, typer.Option("--cfr/--no-cfr", help="Also by CFR, as the recipe says, for the same time.")
-    ] = True,
-    cfr_iterations: Annotated[int | None, typer.Option(min=1, help="Of CFR, in place of the same time.")] = None,
-    stage: Annotated[int | None, typer.Option(min=1, help="CFR-BR begins anew with the average so often.")] = None,
-    trunk: Annotated[int | None, typer.Option(min=1, help="CFR-BR with a trunk of so many rounds.")] = None,
-    points: Annotated[int, typer.Option(min=1, help="How often each run is measured.")] = 6,
-    flops: Annotated[
-        int | None, typer.Option(help="Estimate exploitability from so many flops (limit hold'em: 40).")
+    minutes: Annotated[float | None, typer.Option(help="Minutes of CFR-BR per recipe, replacing the recipes'.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="CFR-BR iterations per recipe, replacing the recipes'.")
     ] = None,
-    lbr_hands: Annotated[int | None, typer.Option(help="No-limit: of the lower bound by LBR (10,000).")] = None,
-    hands: Annotated[int, typer.Option(min=4, help="Of each match.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of flops, LBR and matches.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    cfr: Annotated[
+        bool, typer.Option("--cfr/--no-cfr", help="Also train by CFR, as the recipe says, for the same time.")
+    ] = True,
+    cfr_iterations: Annotated[
+        int | None, typer.Option(min=1, help="Iterations of CFR, instead of the same time.")
+    ] = None,
+    stage: Annotated[
+        int | None, typer.Option(min=1, help="CFR-BR restarts from its average after this many iterations.")
+    ] = None,
+    trunk: Annotated[int | None, typer.Option(min=1, help="Number of rounds in CFR-BR's trunk.")] = None,
+    points: Annotated[int, typer.Option(min=1, help="Number of measurements per run.")] = 6,
+    flops: Annotated[
+        int | None, typer.Option(help="Number of flops to estimate exploitability from (limit hold'em: 40).")
+    ] = None,
+    lbr_hands: Annotated[
+        int | None, typer.Option(help="No-limit: number of hands of the LBR lower bound (10,000).")
+    ] = None,
+    hands: Annotated[int, typer.Option(min=4, help="Number of hands per match.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of flops, LBR and matches.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of all recipes.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of all recipes.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank card abstractions of equal size: exploitability by CFR-BR and by CFR, and one-on-one results."""
+    """Rank card abstractions of equal size by exploitability (CFR-BR and CFR) and one-on-one results."""
     if not cfr:
         refuse_options(context, "is for CFR, and there is --no-cfr", "cfr_iterations")
     if out is None:
@@ -186,7 +198,7 @@ def abstraction_compare(
     else:
         from pathlib import Path
 
-        goes_on = (Path(out) / "runs").is_dir()  # then all results in the folder are a comparison's own
+        goes_on = (Path(out) / "runs").is_dir()  # then the results there are those of a comparison
         stems = (Path(out) / name for name in ("compare", "matches"))
         check_outputs(report_files(*stems), force=force or goes_on)
     import equipoise

@@ -1,4 +1,4 @@
-"""Matches: two agents, a tournament of more, or a log played again."""
+"""Matches: two agents, a tournament of more, or the replay of a log."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ def match(
         list[str] | None,
         typer.Argument(metavar="A B [C ...]", help="Run folders, strategy files or named agents, options after '?'."),
     ] = None,
-    hands: Annotated[int, typer.Option(min=4, help="How many, of each pair.")] = 100_000,
-    game: Annotated[str, typer.Option(help="Of named agents and logs: a built-in game or an ACPC gamedef file.")] = "",
-    menu: Annotated[str | None, typer.Option(help="The bets of named agents in no-limit games.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the cards and the actions.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    hands: Annotated[int, typer.Option(min=4, help="Number of hands per pair of agents.")] = 100_000,
+    game: Annotated[str, typer.Option(help="Game of named agents and logs: built-in, or an ACPC gamedef file.")] = "",
+    menu: Annotated[str | None, typer.Option(help="Bet menu of named agents in no-limit games.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the cards and the actions.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     duplicate: Annotated[
-        bool, typer.Option("--duplicate/--no-duplicate", help="Each deal twice, with the seats changed.")
+        bool, typer.Option("--duplicate/--no-duplicate", help="Play each deal twice, with seats swapped.")
     ] = True,
-    aivat: Annotated[bool, typer.Option("--aivat", help="Also with the luck taken out (a few ms a hand).")] = False,
-    log: Annotated[str | None, typer.Option(metavar="FILE", help="Write every hand: .acpc, .log, .phh, .phhs.")] = None,
-    replay: Annotated[str | None, typer.Option(metavar="LOG", help="Play the hands of a log again.")] = None,
+    aivat: Annotated[bool, typer.Option("--aivat", help="Also reduce variance by AIVAT (a few ms per hand).")] = False,
+    log: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Log every hand to a .acpc, .log, .phh or .phhs file.")
+    ] = None,
+    replay: Annotated[str | None, typer.Option(metavar="LOG", help="Replay and check the hands of a log.")] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="STEM", help="Three and more agents: results as STEM.json, .csv and .png.")
+        str | None,
+        typer.Option(metavar="STEM", help="Three agents or more: write results to STEM.json, .csv and .png."),
     ] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Let agents play each other: win rate in mbb/hand with its 95% interval."""
+    """Play agents against each other: win rate in mbb/hand with its 95% interval."""
     import equipoise
     from equipoise.cli.render import match as console_match
 
@@ -63,7 +66,7 @@ def match(
     if log is None and out is None:
         refuse_options(context, "is for --log and --out", "force")
     if out is not None:
-        goes_on = Path(f"{out}.pairs").is_dir()  # then the results are a tournament's own
+        goes_on = Path(f"{out}.pairs").is_dir()  # then the results are those of a tournament
         check_outputs(report_files(out), force=force or goes_on)
     from equipoise.agents.named import load_players
     from equipoise.play.logs import log_format

@@ -15,13 +15,13 @@ from equipoise.cli.files import Force, check_outputs, report_files
 @app.command(epilog="Example: equipoise reproduce cfr-br-figure-3 --out results --force")
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="An experiment; without it, the list.")] = None,
-    out: Annotated[str, typer.Option(help="The folder for its JSON, CSV and PNG.")] = "results",
+    name: Annotated[str | None, typer.Argument(help="An experiment (default: list all).")] = None,
+    out: Annotated[str, typer.Option(help="Folder for the JSON, CSV and PNG files.")] = "results",
     force: Force = False,
-    full: Annotated[bool, typer.Option("--full", help="The long version, for a larger machine.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run the long version, for a larger machine.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List, or run, the tables and figures of the works behind this project."""
+    """List or reproduce the tables and figures of the papers behind this project."""
     from equipoise.experiments import experiment_names
     from equipoise.experiments import reproduce as run
 
@@ -34,16 +34,16 @@ def reproduce(
             console().print_games(list(listed.items()))
         return
     check_outputs(report_files(Path(out) / name), force=force)
-    summary = run(name, out, full=full, tell=lambda line: print(line, file=sys.stderr))
+    summary = run(name, out, full=full, say=lambda line: print(line, file=sys.stderr))
     print_json(summary)
 
 
 @app.command(epilog="Example: equipoise bench cards")
 def bench(
-    name: Annotated[str | None, typer.Argument(help="A group of benchmarks; without it, all.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A group of benchmarks (default: all).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run benchmarks, each as a ratio to a peer or a naive twin measured in the same run."""
+    """Run benchmarks; each is a ratio to a peer or a naive twin measured in the same run."""
     from equipoise.bench import group_names, run_group
 
     results = {group: run_group(group) for group in ([name] if name else group_names())}

@@ -1,4 +1,4 @@
-"""Commands that solve, train, look into strategies and measure them."""
+"""Commands that solve, train, show strategies and measure them."""
 
 from __future__ import annotations
 
@@ -31,24 +31,26 @@ def solve(
     ],
     menu: Annotated[
         str | None,
-        typer.Option(help="No-limit games: a built-in menu (pot, slumbot-nl) or a TOML file; without it, standard."),
+        typer.Option(help="No-limit games: a built-in bet menu (pot, slumbot-nl) or a TOML file (default: standard)."),
     ] = None,
-    out: Annotated[str, typer.Option(help="Where to save the solution; default: the spot's name.solution.")] = "",
+    out: Annotated[str, typer.Option(help="File for the solution (default: the spot's name.solution).")] = "",
     force: Force = False,
     target: Annotated[
         float | None,
-        typer.Option(min=0, help="Exploitability in percent of the pot (big blind); 0: do all iterations."),
+        typer.Option(min=0, help="Stop at this exploitability, in percent of the pot (big blind); 0: never."),
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 10_000,
-    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
-    storage: Annotated[str, typer.Option(help="Of tables: float32, or int16 for half the memory.")] = "float32",
-    line: Annotated[str, typer.Option(help='show: a line of betting, e.g. "check, bet 100".')] = "",
+    variant: Annotated[
+        str, typer.Option(help="CFR variant: cfr, cfr+, linear, discounted, practical or predictive.")
+    ] = "practical",
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
+    line: Annotated[str, typer.Option(help='show: the betting line, e.g. "check, bet 100".')] = "",
     board: Annotated[str, typer.Option(help="show: the cards dealt since the spot's board.")] = "",
-    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also each hand's strategy, EV and equity.")] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a postflop spot or a small game; or look into a solution. Ctrl-C saves what there is and stops."""
+    """Solve a postflop spot or a small game, or show a solution. Ctrl-C saves the solution so far and stops."""
     screen = console()
     if what[0] == "show":
         refuse_all_but(context, "is for solving, not for show", "what", "line", "board", "by_hand")
@@ -69,7 +71,7 @@ def solve(
     check_output(saved, force=force)
     import equipoise
 
-    with screen.solve_progress(problem, storage, quiet=as_json) as on_look:
+    with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
         solution = equipoise.solve(
             problem,
             target=target,
@@ -77,7 +79,7 @@ def solve(
             variant=variant,
             threads=threads,
             storage=storage,
-            on_look=on_look,
+            on_progress=on_progress,
         )
     solution.save(saved)
     if as_json:
@@ -91,7 +93,7 @@ def solve(
 
 
 def _miss(line: str) -> None:
-    """End with the exit code of a target that was not reached."""
+    """Exit with the code for a missed target."""
     print(f"equipoise: {line}", file=sys.stderr)
     raise typer.Exit(TARGET_MISSED)
 
@@ -105,17 +107,19 @@ def _the_one(names: list[str], complaint: str) -> str:
 @app.command(epilog="Example: equipoise train leduc --out runs/leduc --minutes 1 --set solver.seed=7")
 def train(
     recipe: Annotated[str, typer.Argument(help="A built-in recipe, a TOML file, or a run folder.")],
-    out: Annotated[str, typer.Option(metavar="RUN", help="The run's folder.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
-    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes of training, in all.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations, in all.")] = None,
-    threads: Annotated[int | None, typer.Option(min=0, help="0: all cores; one is reproducible.")] = None,
+    out: Annotated[str, typer.Option(metavar="RUN", help="Folder of the run.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="Maximum minutes of training, in total.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Maximum number of iterations, in total.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=0, help="Number of threads; 0: all cores; 1 is reproducible.")
+    ] = None,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of the recipe.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a blueprint by a recipe; Ctrl-C and SIGTERM save it and stop."""
+    """Train a blueprint from a recipe; Ctrl-C and SIGTERM save it and stop."""
     import equipoise
 
     screen = console()
@@ -128,7 +132,7 @@ def train(
             iterations=iterations,
             threads=threads,
             overrides=overrides or (),
-            on_look=show.look,
+            on_progress=show.progress,
             on_stage=show.stage,
             say=show.say,
         )
@@ -138,12 +142,12 @@ def train(
         screen.print_run(run)
     if run.stopped == "interrupted":
         raise KeyboardInterrupt
-    wanted, reached = run.recipe.stop.exploitability, run.look.measured.exploitability
+    wanted, reached = run.recipe.stop.exploitability, run.progress.measured.exploitability
     if wanted is not None and (reached is None or reached > wanted):
         _miss(f"stopped by {run.stopped}: the target of {wanted:g} mbb/g is not reached")
 
 
-strategies = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look into solved strategies.")
+strategies = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Show solved strategies.")
 app.add_typer(strategies, name="strategy")
 
 
@@ -152,8 +156,8 @@ app.add_typer(strategies, name="strategy")
 )
 def strategy_show(
     run: Annotated[str, typer.Argument(help="A run folder or a strategy file.")],
-    line: Annotated[str, typer.Option(help='A line of betting, e.g. "call, check, bet 100".')] = "",
-    board: Annotated[str, typer.Option(help="The board there: by hand instead of by bucket.")] = "",
+    line: Annotated[str, typer.Option(help='The betting line, e.g. "call, check, bet 100".')] = "",
+    board: Annotated[str, typer.Option(help="The board: shows hands instead of buckets.")] = "",
     as_json: Json = False,
 ) -> None:
     """Show a node of a solved strategy: the preflop grid, or each bucket's frequencies."""
@@ -175,44 +179,44 @@ def measure(
     what: Annotated[
         str, typer.Argument(help="A run folder, a strategy file; always-fold, always-call, always-raise or uniform.")
     ],
-    game: Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")] = "",
-    menu: Annotated[str | None, typer.Option(help="No-limit only: the bets both sides may make; see games.")] = None,
+    game: Annotated[str, typer.Option(help="Game of a named agent: built-in, or an ACPC gamedef file.")] = "",
+    menu: Annotated[str | None, typer.Option(help="No-limit only: bet menu of both players; see games.")] = None,
     current: Annotated[
-        bool, typer.Option("--current", help="Of a run: its current strategy, as the newest checkpoint has it.")
+        bool, typer.Option("--current", help="Measure a run's current strategy, from its newest checkpoint.")
     ] = False,
     method: Annotated[
         str,
         typer.Option(
-            help="exact (the best response in the whole game), lbr (a lower bound, by hands that local best response"
-            " plays) or auto (exact where the game is small enough)."
+            help="exact (the best response in the whole game), lbr (a lower bound, from hands of local best response)"
+            " or auto (exact if the game is small enough)."
         ),
     ] = "auto",
     sample_flops: Annotated[
-        int | None, typer.Option(metavar="N", help="exact: estimate from N flops drawn at random, with a 95% interval.")
+        int | None, typer.Option(metavar="N", help="exact: estimate from N random flops, with a 95% interval.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="exact: keep finished flops here; a later run goes on from them.")
+        str | None, typer.Option(metavar="FILE", help="exact: file for finished flops; a later run continues from it.")
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="exact: measure this, too, on the same sample; the difference is surer."),
+        typer.Option(metavar="WHAT", help="exact: also measure this agent on the same flops, for a narrower interval."),
     ] = None,
     reference_flops: Annotated[
-        str | None, typer.Option(metavar="FILE", help="exact: the reference's finished flops, its --out.")
+        str | None, typer.Option(metavar="FILE", help="exact: file of the reference's finished flops (its --out).")
     ] = None,
-    hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: how many to play; 10,000 if not said.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="lbr: stop after so many minutes.")] = None,
+    hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: number of hands (default: 10,000).")] = None,
+    minutes: Annotated[float | None, typer.Option(help="lbr: maximum minutes.")] = None,
     bets: Annotated[
-        str | None, typer.Option(help="lbr: the bets it considers, fractions of the pot, min, all-in; 1.0,all-in.")
+        str | None, typer.Option(help="lbr: bets to consider: fractions of the pot, min, all-in (default: 1.0,all-in).")
     ] = None,
     from_street: Annotated[
-        str | None, typer.Option(metavar="STREET", help="lbr: check and call before it, e.g. flop.")
+        str | None, typer.Option(metavar="STREET", help="lbr: only check and call before this street, e.g. flop.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the sample or the hands; 1 if not said.")] = None,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the sample or the hands (default: 1).")] = None,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure how exploitable an agent is: what best responses to it win, or a lower bound of that."""
+    """Measure how exploitable an agent is: what best responses win against it, or a lower bound."""
     for kept in (out, reference_flops):
         if kept is not None:
             check_output(kept, resumes=True)

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from equipoise.agents.agent import Agent
 
 What = Annotated[str, typer.Argument(help="A run folder, a strategy file or a named agent, options after '?'.")]
-Game = Annotated[str, typer.Option(help="Of a named agent: a built-in game or an ACPC gamedef file.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Of all that is random; without it, something new each time.")]
-NewLog = Annotated[str | None, typer.Option(metavar="FILE", help="Write the hands here, as the ACPC dealer does.")]
+Game = Annotated[str, typer.Option(help="Game of a named agent: built-in, or an ACPC gamedef file.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all randomness (default: a new one each time).")]
+NewLog = Annotated[str | None, typer.Option(metavar="FILE", help="Log the hands in the format of the ACPC dealer.")]
 
 
 @app.command(epilog="Example: equipoise play runs/nolimit --hands 20 --hint")
 def play(
     what: What,
     game: Game = "",
-    hands: Annotated[int, typer.Option(min=0, help="0: until you quit.")] = 0,
+    hands: Annotated[int, typer.Option(min=0, help="Number of hands; 0: until you quit.")] = 0,
     hint: Annotated[bool, typer.Option("--hint", help="Show what the agent would do with your cards.")] = False,
-    seat: Annotated[str, typer.Option(help="button, big-blind, or both in turn.")] = "both",
+    seat: Annotated[str, typer.Option(help="Your seat: button, big-blind, or both in turn.")] = "both",
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
-    """Play against an agent at the terminal; with --json the game is on standard error."""
+    """Play against an agent at the terminal; with --json, the game is shown on standard error."""
     import equipoise
 
     agent = _load(what, game)
@@ -50,14 +50,14 @@ def play(
 @app.command(epilog="Example: equipoise acpc runs/nolimit 127.0.0.1 18791")
 def acpc(
     what: What,
-    host: Annotated[str, typer.Argument(help="Where the dealer is.")],
-    port: Annotated[int, typer.Argument(min=1, max=65535, help="The port of the seat.")],
+    host: Annotated[str, typer.Argument(help="Host of the dealer.")],
+    port: Annotated[int, typer.Argument(min=1, max=65535, help="Port of the seat.")],
     game: Game = "",
     seed: Seed = None,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the dealer's next state.")] = 1300.0,
     as_json: Json = False,
 ) -> None:
-    """Sit down at an ACPC dealer and play until it closes."""
+    """Play at an ACPC dealer until it closes the connection."""
     agent = _load(what, game)
     import equipoise
 
@@ -67,7 +67,9 @@ def acpc(
     else:
         print(result.winnings)
     if not result.finished:
-        print("equipoise: the dealer has closed in the middle of a hand, or before the first", file=sys.stderr)
+        print(
+            "equipoise: the dealer closed the connection in the middle of a hand, or before the first", file=sys.stderr
+        )
         raise typer.Exit(1)
 
 
@@ -78,17 +80,17 @@ def acpc(
 def acpc_dealer(
     context: typer.Context,
     game: Annotated[str, typer.Option(help="A built-in game or an ACPC gamedef file.")],
-    hands: Annotated[int, typer.Option(min=1, help="How many to deal.")] = 1000,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the cards; default: a random one, printed.")] = None,
-    ports: Annotated[str, typer.Option(help="Of the two seats; 0: a free one.")] = "0,0",
-    names: Annotated[str, typer.Option(help="Of the two seats.")] = "A,B",
-    host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
+    hands: Annotated[int, typer.Option(min=1, help="Number of hands to deal.")] = 1000,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the cards (default: a random one, printed).")] = None,
+    ports: Annotated[str, typer.Option(help="Ports of the two seats; 0: any free port.")] = "0,0",
+    names: Annotated[str, typer.Option(help="Names of the two players.")] = "A,B",
+    host: Annotated[str, typer.Option(help="Address to listen on (default: this machine only).")] = "127.0.0.1",
     log: NewLog = None,
     force: Force = False,
-    response: Annotated[float, typer.Option(min=0.001, help="Seconds for an answer.")] = 600.0,
+    response: Annotated[float, typer.Option(min=0.001, help="Seconds a player has for a response.")] = 600.0,
     hand: Annotated[float, typer.Option(min=0.001, help="Seconds a player has for a hand.")] = 600.0,
-    per_hand: Annotated[float, typer.Option(min=0.001, help="Seconds a player has for the match, a hand.")] = 7.0,
-    start: Annotated[float, typer.Option(min=0.001, help="Seconds to sit down.")] = 600.0,
+    per_hand: Annotated[float, typer.Option(min=0.001, help="Seconds per hand, averaged over the match.")] = 7.0,
+    start: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the players to connect.")] = 600.0,
     as_json: Json = False,
 ) -> None:
     """Deal a match between two ACPC players; a player that fails ends it with exit code 1 and no score."""
@@ -108,7 +110,7 @@ def acpc_dealer(
     cards = fresh_seed() if seed is None else seed
     dealt = 0
 
-    def tell(seats: tuple[int, int]) -> None:
+    def print_ports(seats: tuple[int, int]) -> None:
         print(f"ports {seats[0]} {seats[1]}", file=told)
         if seed is None:
             print(f"seed {cards}", file=told)
@@ -130,7 +132,7 @@ def acpc_dealer(
             host=host,
             log=log,
             timeouts=Timeouts(response, hand, per_hand, start),
-            on_ports=tell,
+            on_ports=print_ports,
             on_hand=count,
             say=lambda line: print(line, file=sys.stderr),
         )
@@ -139,7 +141,7 @@ def acpc_dealer(
     elif not result.stopped:
         print(f"SCORE:{result.score[0]}|{result.score[1]}:{one}|{other}")
     if result.stopped:
-        print(f"equipoise: the match is stopped after {result.hands} hands: {result.stopped}", file=sys.stderr)
+        print(f"equipoise: the match stopped after {result.hands} hands: {result.stopped}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -150,8 +152,8 @@ app.add_typer(slumbot, name="slumbot")
 @slumbot.command(epilog="Example: equipoise slumbot serve runs/nolimit --port 8080")
 def serve(
     what: What,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8080,
-    host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free port.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on (default: this machine only).")] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name under which clients may reach the server; repeatable."),
@@ -181,16 +183,16 @@ def serve(
 def slumbot_play(
     context: typer.Context,
     what: What,
-    url: Annotated[str, typer.Argument(help="What comes before /api/new_hand.")],
-    hands: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1000,
+    url: Annotated[str, typer.Argument(help="The part of the URL before /api/new_hand.")],
+    hands: Annotated[int, typer.Option(min=1, help="Number of hands to play.")] = 1000,
     game: Game = "holdem.nolimit",
     seed: Seed = None,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for a whole answer.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for a complete response.")] = 60.0,
     log: NewLog = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Play an agent at a server that speaks Slumbot's API."""
+    """Play an agent against a server with Slumbot's API."""
     if log is None:
         refuse_options(context, "is for --log", "force")
     agent = _load(what, game)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_abstraction(found: AbstractionFiles) -> None:
-    """Each street of an abstraction, some of its buckets, its public clusters, and what solving with it needs."""
+    """Each street of an abstraction, some of its buckets, its public clusters, and the size of a solve."""
     report = found.report
     recall = "perfect recall" if report.map.perfect_recall else "imperfect recall"
     print(f"{report.name}: {report.map.rules.name}, {recall}, {size_text(report.map.bytes)}")
@@ -89,7 +89,7 @@ def _print_clusters(report: AbstractionReport) -> None:
 
 
 def print_bucket(found: HandBucket) -> None:
-    """A hand's bucket, and what is like it."""
+    """A hand's bucket, and similar hands."""
     cluster = "" if found.public_cluster is None else f", public cluster {found.public_cluster}"
     print(f"{found.hand}: {found.street} bucket {found.bucket} of {found.buckets:,} ({found.method}{cluster})")
     own = [
@@ -112,7 +112,7 @@ def print_bucket(found: HandBucket) -> None:
 
 
 def print_comparison(found: AbstractionComparison) -> None:
-    """The ranking, the other rankings beside it, and the matches."""
+    """The rankings and the matches."""
     columns = ["", "abstraction", "buckets", "information sets", "CFR-BR", "half-way", "CFR", "one-on-one, CFR-BR"]
     table = plain_table(f"{found.game}: {found.measuring.words}, mbb/g", [*columns, "one-on-one, CFR"], left=2)
     smallest = min(row.infosets for row in found.abstractions)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from equipoise.cards.equity import Equity
     from equipoise.cards.ranges import Range
     from equipoise.cli.render.training_panel import TrainingPanel
+    from equipoise.core.progress import Fraction, Progress
     from equipoise.measure.best_response import Exploitability
     from equipoise.measure.lbr import LocalBestResponse
     from equipoise.measure.reference import Referenced
-    from equipoise.runs.progress import Look
+    from equipoise.runs.progress import TrainingProgress
     from equipoise.spots.problem import Problem
     from equipoise.spots.solution import NodeView, Solution
     from equipoise.strategy.show import StrategyView
@@ -97,8 +98,8 @@ def print_game(report: GameReport) -> None:
     table.add_row("all", "", *(f"{t:,}" for t in totals), "", f"{report.infosets:,}", f"{report.slots:,}")
     print_table(table)
     if report.cards == "lossless":
-        print("* hands told apart after renaming suits, deals in order")
-    print(f"{report.nodes:,} betting nodes; {report.raw_infosets:,} information sets with all suits told apart")
+        print("* hands up to isomorphism of suits, deals in order")
+    print(f"{report.nodes:,} betting nodes; {report.raw_infosets:,} information sets without suit isomorphism")
     print(f"a solve with these cards needs {size_text(report.memory_bytes)} (regret and average, float32)")
     if report.trunk:
         print_trunk(report.trunk)
@@ -147,7 +148,7 @@ def print_benchmarks(group: str, benchmarks: list[Benchmark]) -> None:
 
 
 def print_measured(result: Exploitability | Referenced | LocalBestResponse) -> None:
-    """Any measure of an agent."""
+    """The result of any measure of an agent."""
     from equipoise.measure.lbr import LocalBestResponse
     from equipoise.measure.reference import Referenced
 
@@ -161,16 +162,16 @@ def print_measured(result: Exploitability | Referenced | LocalBestResponse) -> N
 
 
 def print_reference(result: Referenced) -> None:
-    """What the same flops say beside a reference."""
+    """The difference to a reference on the same flops."""
     less, width = result.difference
     print(f"less {result.reference} on the same flops: {less:+.2f} ± {width:.2f} (95%) mbb/g")
     if result.level:
-        print(f"exploitability of that over all flops: {result.exact:.2f} mbb/g")
-        print(f"so that this has {result.level[0]:.2f} ± {result.level[1]:.2f} (95%) mbb/g")
+        print(f"exploitability of the reference over all flops: {result.exact:.2f} mbb/g")
+        print(f"so this agent has {result.level[0]:.2f} ± {result.level[1]:.2f} (95%) mbb/g")
 
 
 def print_lower_bound(result: LocalBestResponse) -> None:
-    """What local best response wins."""
+    """The lower bound by local best response."""
     print(f"LBR lower bound on exploitability {result.lbr:.2f} ± {result.ci95:.2f} (95%) mbb/g")
     values = result.as_json()["player_values_mbb"]
     for player, value in enumerate(values):
@@ -183,7 +184,7 @@ def print_lower_bound(result: LocalBestResponse) -> None:
 
 
 def print_exploitability(result: Exploitability) -> None:
-    """What best responses win: of both players, and by the street where hands end."""
+    """What best responses win, by player and by the street where hands end."""
     exact = result.as_json()
     interval = "" if result.ci95_mbb is None else f" ± {result.ci95_mbb:.2f} (95%)"
     print(f"exploitability {result.exploitability:.2f}{interval} mbb/g")
@@ -205,7 +206,7 @@ def _how_measured(result: Exploitability) -> str:
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
-    """How far a solve came, what it is worth, and the root."""
+    """The result of a solve and the strategy at the root."""
     spot = solution.problem.spot
     print(f"{solution.iterations} iterations in {solution.seconds:.1f} s ({solution.cpu_seconds:.1f} s of CPU)")
     if spot:
@@ -216,11 +217,11 @@ def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
         print(f"exploitability {10 * solution.percent:.3f} mbb/g")
         print(f"value of player 0: {solution.value(0):.7g} chips a hand")
     print_node(solution.strategy(), by_hand=by_hand)
-    print(f"saved as {saved}; go on with: equipoise solve show {saved} --line ...")
+    print(f"saved as {saved}; show it with: equipoise solve show {saved} --line ...")
 
 
 def print_node(view: NodeView, *, by_hand: bool) -> None:
-    """A decision of a solution: how often each action, the grid of hands, and each hand if wanted."""
+    """A decision of a solution: action frequencies, the grid of hands, and optionally each hand."""
     import numpy as np
 
     where = f"after {view.line}" if view.line else "at the root"
@@ -244,7 +245,7 @@ def print_node(view: NodeView, *, by_hand: bool) -> None:
 
 
 def _print_grid(view: NodeView | StrategyView) -> None:
-    """The 13 x 13 grid: for each cell of the range its most frequent action and how often."""
+    """The 13 x 13 grid: for each cell, the most frequent action and its frequency."""
     import numpy as np
     from rich.text import Text
 
@@ -276,7 +277,7 @@ def _print_grid(view: NodeView | StrategyView) -> None:
 
 @contextmanager
 def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
-    """Says what a solve will take, then tells how far it is, a line at a time on standard error."""
+    """Print the size of a solve, then its progress, on standard error."""
     unit = "% of the pot" if problem.spot else "% of the big blind"
     if not quiet:
         from equipoise.walk.table_storage import table_type
@@ -290,7 +291,7 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
         )
     last = 0.0
 
-    def tell(iteration: int, seconds: float, left: float) -> None:
+    def show(iteration: int, seconds: float, left: float) -> None:
         nonlocal last
         if sys.stderr.isatty() and time.monotonic() - last > 0.5 and not quiet:
             last = time.monotonic()
@@ -298,37 +299,37 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
                 f"\riteration {iteration}  {seconds:.1f} s  exploitability {left:.3f}{unit} ", end="", file=sys.stderr
             )
 
-    yield tell
+    yield show
     if last:
         print(file=sys.stderr)
 
 
 class Training:
-    """What a training shows where nobody watches: a line now and then, on standard error."""
+    """Training progress without a terminal: a line now and then, on standard error."""
 
     def __init__(self) -> None:
         self.last = 0.0
         self.pause = 1.0
 
     def say(self, line: str) -> None:
-        """A line that is worth reading."""
+        """Print a line of the log."""
         print(line, file=sys.stderr, flush=True)
         self.pause = 1.0
 
-    def look(self, look: Look) -> None:
-        """How far the run is."""
+    def progress(self, now: TrainingProgress) -> None:
+        """Report the progress of the run."""
         from equipoise.cli.render.training_panel import duration
 
-        text = f"iteration {look.iteration:,}  {rate_text(look.iterations_per_second)}/s"
-        text += f"  {rate_text(look.nodes_per_second)} nodes/s  regret {look.regret:.3g}"
-        if look.measured_text:
-            text += f"  {look.measured_text}"
-        if look.seconds_left is not None:
-            text += f"  {duration(look.seconds_left)} left"
+        text = f"iteration {now.iteration:,}  {rate_text(now.iterations_per_second)}/s"
+        text += f"  {rate_text(now.nodes_per_second)} nodes/s  regret {now.regret:.3g}"
+        if now.measured_text:
+            text += f"  {now.measured_text}"
+        if now.seconds_left is not None:
+            text += f"  {duration(now.seconds_left)} left"
         self._show(text)
 
     def stage(self, name: str, done: float) -> None:
-        """How far the making of the buckets is."""
+        """Report the progress of a stage of bucket building."""
         self._show(f"buckets: {name} {done:.0%}")
 
     def _show(self, text: str) -> None:
@@ -339,7 +340,7 @@ class Training:
 
 @contextmanager
 def training() -> Iterator[Training | TrainingPanel]:
-    """What shows a training: a panel on a terminal, else lines."""
+    """The display of a training: a panel on a terminal, else lines."""
     if not sys.stderr.isatty():
         yield Training()
         return
@@ -352,13 +353,13 @@ def training() -> Iterator[Training | TrainingPanel]:
 
 
 def print_run(run: Run) -> None:
-    """How a training ended, and what to do with it."""
-    look = run.look
-    print(f"{look.iteration:,} iterations, {look.nodes:,} nodes in {look.seconds:.1f} s of training: {run.stopped}")
-    if look.measured_text:
-        print(look.measured_text)
-    print(f"saved in {run.folder}; go on with: equipoise train {run.folder} --out {run.folder} --resume")
-    print(f"look into it with: equipoise strategy show {run.folder}")
+    """How a training ended, and what to do next."""
+    now = run.progress
+    print(f"{now.iteration:,} iterations, {now.nodes:,} nodes in {now.seconds:.1f} s of training: {run.stopped}")
+    if now.measured_text:
+        print(now.measured_text)
+    print(f"saved in {run.folder}; continue with: equipoise train {run.folder} --out {run.folder} --resume")
+    print(f"show it with: equipoise strategy show {run.folder}")
 
 
 def print_strategy(view: StrategyView) -> None:
@@ -376,7 +377,7 @@ def print_strategy(view: StrategyView) -> None:
             mix = "  ".join(f"{name} {p:6.1%}" for name, p in zip(view.actions, view.strategy[:, i], strict=True))
             print(f"{view.hole_text(i)}  bucket {view.bucket[i]:,}  weight {view.weight[i]:5.3f}  {mix}")
     else:
-        table = plain_table("how often each bucket takes each action, percent", ["bucket", *view.actions])
+        table = plain_table("action frequencies by bucket, percent", ["bucket", *view.actions])
         for bucket, row in enumerate(view.table[:MOST_ROWS]):
             table.add_row(f"{bucket:,}", *(f"{100 * p:.1f}" for p in row))
         print_table(table)
@@ -385,28 +386,29 @@ def print_strategy(view: StrategyView) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A function that is told the fraction done; a bar with the time left appears on a terminal after two seconds."""
-    with stage_bar() as tell:
-        yield lambda fraction: tell(what, fraction)
+def progress_bar(what: str) -> Iterator[Fraction]:
+    """A progress callback. On a terminal, it shows a bar with the time left after two seconds."""
+    with stage_bar() as progress:
+        yield lambda fraction: progress(what, fraction)
 
 
 @contextmanager
-def stage_bar() -> Iterator[Callable[[str, float], None]]:
-    """The same for work in stages: told the stage's name and the fraction done of it."""
+def stage_bar() -> Iterator[Progress]:
+    """The same for work in stages."""
     if not sys.stderr.isatty():
         yield lambda _stage, _fraction: None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = bars.Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=1.0)
     started = time.monotonic()
     now, shown = "", False
 
-    def tell(stage: str, fraction: float) -> None:
+    def show(stage: str, fraction: float) -> None:
         nonlocal now, shown
         if stage != now:
             bar.reset(task, description=stage)
@@ -417,7 +419,7 @@ def stage_bar() -> Iterator[Callable[[str, float], None]]:
             shown = True
 
     try:
-        yield tell
+        yield show
     finally:
         if shown:
             bar.stop()

@@ -19,7 +19,7 @@ def win_rate_text(mbb: float, ci95: float) -> str:
 
 
 def print_match(found: MatchResult) -> None:
-    """Who wins how much."""
+    """The result of a match."""
     one, two = found.names
     kind = "duplicate" if found.duplicate else "plain"
     print(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
@@ -34,9 +34,9 @@ def print_match(found: MatchResult) -> None:
 
 
 def print_replay(found: Replay) -> None:
-    """What a log says, every hand of it checked."""
+    """The totals of a log whose every hand was checked."""
     score = "and the score agrees" if found.scored else "no score to compare with"
-    print(f"{found.log}: {found.hands:,} hands of {found.game} played again, every value agrees, {score}")
+    print(f"{found.log}: {found.hands:,} hands of {found.game} replayed, every value agrees, {score}")
     width = max(len(name) for name in found.names)
     for name, chips, mbb in zip(found.names, found.chips, found.mbb_per_hand, strict=True):
         print(f"{name:<{width}}  {chips:>+12,} chips  {win_rate_text(mbb, found.ci95)} mbb/hand")

@@ -1,6 +1,6 @@
 """A training on a terminal: a panel that is drawn again a few times a second, below lines that stay.
 
-First the stages in which buckets are made, then the figures of the run's last look. What has passed since that look is
+First the stages in which buckets are made, then the figures of the run's last now. What has passed since that look is
 counted on, so that the panel moves also while a slice of the run is long.
 """
 
@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from equipoise.runs.progress import Look
+    from equipoise.runs.progress import TrainingProgress
 
 REFRESH = 4  # a second
 MOST_STAGES = 6
@@ -26,12 +26,12 @@ BAR = 30  # columns
 
 
 class TrainingPanel:
-    """What a training shows on a terminal. `console` is where; the panel is gone when it closes, lines stay."""
+    """The panel of a training on a console. It disappears when it closes; the lines of the log stay."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.stages: dict[str, float] = {}
-        self.last: Look | None = None
+        self.last: TrainingProgress | None = None
         self.seen = time.monotonic()
         self._live = Live(
             get_renderable=self.render, console=console, refresh_per_second=REFRESH, transient=True,
@@ -48,19 +48,19 @@ class TrainingPanel:
         self._live.stop()
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Print a line of the log."""
         self.console.print(Text(line), soft_wrap=True)
 
     def stage(self, name: str, done: float) -> None:
-        """How far the making of the buckets is."""
+        """Report the progress of a stage of bucket building."""
         for before in self.stages:
             if before != name:
                 self.stages[before] = 1.0
         self.stages[name] = done
 
-    def look(self, look: Look) -> None:
-        """How far the run is."""
-        self.last, self.seen = look, time.monotonic()
+    def progress(self, now: TrainingProgress) -> None:
+        """Report the progress of the run."""
+        self.last, self.seen = now, time.monotonic()
 
     def render(self) -> RenderableType:
         """The panel as it is now."""
@@ -77,20 +77,20 @@ class TrainingPanel:
             table.add_row(f"buckets: {name}", ProgressBar(total=1.0, completed=done, width=BAR), f"{done:.0%}")
         return table
 
-    def _figures(self, look: Look) -> Table:
+    def _figures(self, now: TrainingProgress) -> Table:
         table = Table.grid(padding=(0, 2))
         table.add_column()
         table.add_column(justify="right")
         since = time.monotonic() - self.seen
         rows = [
-            ("iterations", f"{look.iteration:,}"),
-            ("iterations/s", f"{look.iterations_per_second:,.0f}"),
-            ("nodes/s", f"{look.nodes_per_second:,.0f}"),
-            ("average positive regret", f"{look.regret:.4g}"),
-            ("last measured", look.measured_text or "nothing yet"),
-            ("time trained", duration(look.seconds)),
-            ("time left", "unknown" if look.seconds_left is None else duration(max(0.0, look.seconds_left - since))),
-            ("last checkpoint", _age(look.checkpoint_age, since)),
+            ("iterations", f"{now.iteration:,}"),
+            ("iterations/s", f"{now.iterations_per_second:,.0f}"),
+            ("nodes/s", f"{now.nodes_per_second:,.0f}"),
+            ("average positive regret", f"{now.regret:.4g}"),
+            ("last measured", now.measured_text or "nothing yet"),
+            ("time trained", duration(now.seconds)),
+            ("time left", "unknown" if now.seconds_left is None else duration(max(0.0, now.seconds_left - since))),
+            ("last checkpoint", _age(now.checkpoint_age, since)),
         ]
         for name, value in rows:
             table.add_row(name, value)

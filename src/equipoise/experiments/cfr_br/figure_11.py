@@ -7,18 +7,18 @@ Ours are percentiles of E[HS^2] (recipes/limit-2-bucket.toml, limit-3-bucket.tom
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br.limit_curves import (
     Scale,
-    cfr_br,
+    cfr_br_contender,
+    curve_rows,
     draw_exploitability,
-    ends,
-    measured,
-    rows_of,
-    trained,
+    last_and_lowest,
+    measure_points,
+    train_points,
 )
 from equipoise.measure.report import write_report
 from equipoise.solvers.solver import AVERAGE, CURRENT
@@ -30,39 +30,39 @@ FULL = Scale(buckets=(2, 3), minutes=256, points=8, flops=None)
 PUBLISHED = {2: 218.487, 3: 175.824}
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` trains sixteen times as long and walks all flops: 160 core-hours of best responses."""
     scale = FULL if full else SCALED
-    return write(out, figure_11(out, scale, tell), scale)
+    return write_figure_11(out, figure_11(out, scale, say), scale)
 
 
-def figure_11(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None] = print) -> list[dict[str, Any]]:
+def figure_11(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[dict[str, Any]]:
     """A row for each point of each curve; differences are to the last average strategy of the fewest buckets."""
     found = []
     published: dict[str, float] = {}
     for buckets in scale.buckets:
-        curves = {strategy: curve_of(buckets, strategy) for strategy in (AVERAGE, CURRENT)}
+        curves = {strategy: bucket_curve(buckets, strategy) for strategy in (AVERAGE, CURRENT)}
         if buckets in PUBLISHED:
             published |= dict.fromkeys(curves.values(), PUBLISHED[buckets])
-        contender = cfr_br(scale, buckets, scale.trunks[0], curves)
-        found += measured(trained(contender, scale, Path(out), tell), scale, tell)
-    return rows_of(found, curve_of(scale.buckets[0], AVERAGE), published)
+        contender = cfr_br_contender(scale, buckets, scale.trunks[0], curves)
+        found += measure_points(train_points(contender, scale, Path(out), say), scale, say)
+    return curve_rows(found, bucket_curve(scale.buckets[0], AVERAGE), published)
 
 
-def curve_of(buckets: int, strategy: str) -> str:
+def bucket_curve(buckets: int, strategy: str) -> str:
     """What a curve is called."""
     return f"{buckets} buckets, {strategy}"
 
 
-def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
+def write_figure_11(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
     """The summary; JSON, CSV and the picture are written."""
     summary = {
         "experiment": NAME,
         "buckets": list(scale.buckets),
         "minutes": scale.minutes,
         "sampled_flops": scale.flops,
-        "reference": f"the last point of {curve_of(scale.buckets[0], AVERAGE)}",
-        "ours": ends(rows),
+        "reference": f"the last point of {bucket_curve(scale.buckets[0], AVERAGE)}",
+        "ours": last_and_lowest(rows),
         "published_mbb": {f"{buckets} buckets": value for buckets, value in PUBLISHED.items()},
     }
     write_report(Path(out) / NAME, summary, rows, _draw)

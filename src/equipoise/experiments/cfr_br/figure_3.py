@@ -8,11 +8,11 @@ rules: every information set of every deal is updated in each iteration.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.machine import all_cores
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 from equipoise.solvers.vector_cfr import VectorCFR
@@ -24,11 +24,11 @@ TARGET = 5.0  # mbb/g
 ITERATIONS = 150
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Solve the game with each variant, looking every ten iterations; `full` goes on until 0.5 mbb/g."""
     problem = Problem.of_game(load_game("holdem.two-four"))
     engine = problem.engine(all_cores())
-    tell(f"{engine.infosets:,} information sets of live holes, {problem.memory_bytes(engine.threads) / 1e9:.2f} GB")
+    say(f"{engine.infosets:,} information sets of live holes, {problem.memory_bytes(engine.threads) / 1e9:.2f} GB")
     rows: list[dict[str, Any]] = []
     for variant in VARIANTS:
         solver = VectorCFR(engine, variant)
@@ -41,7 +41,7 @@ def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
             rows.append(
                 {"variant": variant, "iteration": solver.iteration, "seconds": seconds, "exploitability_mbb": left}
             )
-            tell(f"{variant}: iteration {solver.iteration}, {seconds:.0f} s, {left:.2f} mbb/g")
+            say(f"{variant}: iteration {solver.iteration}, {seconds:.0f} s, {left:.2f} mbb/g")
             if full and left < TARGET / 10:
                 break
     best = min(rows, key=lambda row: row["exploitability_mbb"])

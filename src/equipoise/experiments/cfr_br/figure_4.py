@@ -7,13 +7,13 @@ hold'em, turn and river to come: of what we tried, this is nearest to what was p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.card_recipe import StreetRecipe
 from equipoise.core.machine import all_cores
+from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br.two_four import AVERAGE, BOTH, CURRENT, ONE, Figure, buckets_by, reproduce_figure
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -28,10 +28,10 @@ FIGURE = Figure(
 FIVE = StreetRecipe(method="percentile", buckets=5, feature="ehs2")
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` takes five times as long."""
     buckets = five_buckets(load_game("holdem.two-four"), load_game("holdem.limit"))
-    return reproduce_figure(FIGURE, buckets, SECONDS * (5 if full else 1), out, tell, all_cores())
+    return reproduce_figure(FIGURE, buckets, SECONDS * (5 if full else 1), out, say, all_cores())
 
 
 def five_buckets(rules: GameRules, source: GameRules) -> BucketMap:

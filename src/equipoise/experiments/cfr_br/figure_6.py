@@ -12,22 +12,22 @@ one round where memory allows: a best response to three rounds at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import InputError
+from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br.limit_curves import (
     Contender,
     Scale,
-    cfr,
-    cfr_br,
+    cfr_br_contender,
+    cfr_contender,
     check_memory,
+    curve_rows,
     draw_exploitability,
-    ends,
-    measured,
-    rows_of,
-    trained,
+    last_and_lowest,
+    measure_points,
+    train_points,
 )
 from equipoise.measure.report import write_report
 from equipoise.solvers.solver import AVERAGE, CURRENT
@@ -41,50 +41,50 @@ PUBLISHED = {"cfr_low": 277, "cfr_final": 305, "cfr_br_current": 92.638, "cfr_br
 PUBLISHED_BUCKETS = 10
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` trains three runs of 6.4 hours on all cores, up to 9 GB of memory for the trunk of one round,
 
     and takes 175 core-hours of best responses.
     """
     scale = FULL if full else SCALED
-    return write(out, figure_6(out, scale, tell), scale)
+    return write_figure_6(out, figure_6(out, scale, say), scale)
 
 
-def figure_6(out: str | Path, scale: Scale = SCALED, tell: Callable[[str], None] = print) -> list[dict[str, Any]]:
+def figure_6(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[dict[str, Any]]:
     """A row for each point of each curve; differences are to the last point of CFR."""
     out = Path(out)
     found = []
-    for contender in contenders(scale, tell):
-        found += measured(trained(contender, scale, out, tell), scale, tell)
-    names = {curve_of(2, strategy): PUBLISHED[f"cfr_br_{strategy}"] for strategy in (CURRENT, AVERAGE)}
-    rows = rows_of(found, CFR_CURVE, {CFR_CURVE: PUBLISHED["cfr_final"], **names})
+    for contender in contenders(scale, say):
+        found += measure_points(train_points(contender, scale, out, say), scale, say)
+    names = {trunk_curve(2, strategy): PUBLISHED[f"cfr_br_{strategy}"] for strategy in (CURRENT, AVERAGE)}
+    rows = curve_rows(found, CFR_CURVE, {CFR_CURVE: PUBLISHED["cfr_final"], **names})
     return [{**row, "published_buckets": PUBLISHED_BUCKETS} for row in rows]
 
 
-def curve_of(trunk: int, strategy: str) -> str:
+def trunk_curve(trunk: int, strategy: str) -> str:
     """What a curve of CFR-BR is called."""
     return f"CFR-BR {strategy}, {trunk}-round trunk"
 
 
-def contenders(scale: Scale, tell: Callable[[str], None]) -> list[Contender]:
+def contenders(scale: Scale, say: Say) -> list[Contender]:
     """CFR first; then CFR-BR with each trunk. What takes too much memory is said before anything is run."""
     (buckets,) = scale.buckets
-    found = [cfr(scale, buckets, CFR_CURVE)]
+    found = [cfr_contender(scale, buckets, CFR_CURVE)]
     for trunk in scale.trunks:
-        curves = {strategy: curve_of(trunk, strategy) for strategy in (AVERAGE, CURRENT)}
-        contender = cfr_br(scale, buckets, trunk, curves)
+        curves = {strategy: trunk_curve(trunk, strategy) for strategy in (AVERAGE, CURRENT)}
+        contender = cfr_br_contender(scale, buckets, trunk, curves)
         try:
-            check_memory(contender, scale, tell)
+            check_memory(contender, scale, say)
         except InputError as error:
             if trunk == scale.trunks[0]:
                 raise
-            tell(f"left out: {error}")
+            say(f"left out: {error}")
             continue
         found.append(contender)
     return found
 
 
-def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
+def write_figure_6(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
     """The summary; JSON, CSV and the picture are written."""
     (buckets,) = scale.buckets
     summary = {
@@ -94,7 +94,7 @@ def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) ->
         "cfr": "external sampling, linear",
         "sampled_flops": scale.flops,
         "reference": f"the last point of {CFR_CURVE}",
-        "ours": ends(rows),
+        "ours": last_and_lowest(rows),
         "published_mbb": PUBLISHED,
         "published_buckets": PUBLISHED_BUCKETS,
     }

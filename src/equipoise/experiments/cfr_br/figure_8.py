@@ -8,13 +8,14 @@ the same folder if they are there, else trained. Matches are duplicate, all on t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from equipoise.agents.named import load_player
-from equipoise.experiments.cfr_br import figure_6 as figure_6
-from equipoise.experiments.cfr_br.limit_curves import Point, Scale, remembered, trained
+from equipoise.core.progress import Say
+from equipoise.experiments.cfr_br import figure_6
+from equipoise.experiments.cfr_br.limit_curves import Point, Scale, train_points
+from equipoise.experiments.curves import by_curve, draw_intervals, remembered
 from equipoise.measure.report import plain_log, write_report
 from equipoise.play.match import match
 
@@ -23,30 +24,28 @@ ABOUT = "CFR-BR against CFR in play, with the runs of figure 6 (5 minutes after 
 PUBLISHED = "both curves are below zero, ± 1.2 mbb/g"
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """The curves; `full` plays matches of a hundred million hands with the runs of the full figure 6."""
     scale = figure_6.FULL if full else figure_6.SCALED
-    return write(out, figure_8(out, scale, tell), scale)
+    return write_figure_8(out, figure_8(out, scale, say), scale)
 
 
-def figure_8(
-    out: str | Path, scale: Scale = figure_6.SCALED, tell: Callable[[str], None] = print
-) -> list[dict[str, Any]]:
+def figure_8(out: str | Path, scale: Scale = figure_6.SCALED, say: Say = print) -> list[dict[str, Any]]:
     """A row for each point of CFR-BR: what it wins from the last CFR strategy, mbb/hand."""
     out = Path(out)
-    by_cfr, *others = figure_6.contenders(scale, tell)
-    opponent = trained(by_cfr, scale, out, tell)[-1]
+    by_cfr, *others = figure_6.contenders(scale, say)
+    opponent = train_points(by_cfr, scale, out, say)[-1]
     rows = []
     for contender in others:
-        for point in trained(contender, scale, out, tell):
+        for point in train_points(contender, scale, out, say):
             rows.append({"curve": point.curve, "seconds": point.seconds, "iteration": point.iteration,
-                         **played(point, opponent, scale)})  # fmt: skip
-            tell("{curve}: {seconds:.0f} s, {mbb_per_hand:+.1f} ± {ci95:.1f} mbb/hand".format(**rows[-1]))
+                         **match_result(point, opponent, scale)})  # fmt: skip
+            say("{curve}: {seconds:.0f} s, {mbb_per_hand:+.1f} ± {ci95:.1f} mbb/hand".format(**rows[-1]))
     return rows
 
 
-def played(point: Point, opponent: Point, scale: Scale) -> dict[str, Any]:
-    """A match of a point against an opponent, or what was found before."""
+def match_result(point: Point, opponent: Point, scale: Scale) -> dict[str, Any]:
+    """The result of a match of a point against an opponent; an earlier result is reused."""
 
     def play() -> dict[str, Any]:
         players = (load_player(str(each.path)) for each in (point, opponent))
@@ -56,15 +55,14 @@ def played(point: Point, opponent: Point, scale: Scale) -> dict[str, Any]:
     return remembered(point.result(f"against-cfr-{opponent.iteration}-{scale.hands}-seed-{scale.seed}"), play)
 
 
-def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = figure_6.SCALED) -> dict[str, Any]:
+def write_figure_8(out: str | Path, rows: list[dict[str, Any]], scale: Scale = figure_6.SCALED) -> dict[str, Any]:
     """The summary; JSON, CSV and the picture are written."""
     (buckets,) = scale.buckets
-    curves = dict.fromkeys(row["curve"] for row in rows)
     summary = {
         "experiment": NAME,
         "buckets": buckets,
         "hands": scale.hands,
-        "last": {curve: next(row for row in reversed(rows) if row["curve"] == curve) for curve in curves},
+        "last": {curve: mine[-1] for curve, mine in by_curve(rows).items()},
         "published": PUBLISHED,
         "published_buckets": figure_6.PUBLISHED_BUCKETS,
     }
@@ -73,13 +71,9 @@ def write(out: str | Path, rows: list[dict[str, Any]], scale: Scale = figure_6.S
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]], buckets: int) -> None:
-    for number, curve in enumerate(dict.fromkeys(row["curve"] for row in rows), 1):
-        mine = [row for row in rows if row["curve"] == curve]
-        seconds, values, widths = ([row[key] for row in mine] for key in ("seconds", "mbb_per_hand", "ci95"))
-        axes.errorbar(seconds, values, widths, fmt="o-", capsize=3, color=f"C{number}", label=curve)
+    draw_intervals(axes, rows, "mbb_per_hand", "ci95", first_colour=1)
     axes.axhline(0, color="grey", linewidth=0.8)
     plain_log(axes, "x")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("win rate against CFR, mbb/hand, ± 95%")
     axes.set_title(f"Limit hold'em, {buckets} buckets a round: CFR-BR against the last CFR strategy")
-    axes.legend(fontsize=8)

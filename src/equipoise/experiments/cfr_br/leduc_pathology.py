@@ -10,13 +10,13 @@ The other rows depend on which of many equilibria is found. The second player's 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
@@ -38,17 +38,17 @@ STAGE, GROWTH = 250, 1.05  # of CFR-BR
 CFR_STAGE = 1000
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """All rows of the table; `full` does four times the iterations."""
     times = 4 if full else 1
-    return pathology(out, 48_000 * times, 10_000 * times, tell)
+    return pathology(out, 48_000 * times, 10_000 * times, say)
 
 
-def pathology(out: Path, responses: int, iterations: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def pathology(out: Path, responses: int, iterations: int, say: Say) -> dict[str, Any]:
     """The table, with so many iterations of CFR-BR and of CFR."""
     rules = load_game("leduc")
     maps = {REAL: BucketMap.lossless(rules), **{name: class_map(rules, name) for name in CLASSES}}
-    rows = [_row(name, published, maps, responses, iterations, tell) for name, published in PUBLISHED.items()]
+    rows = [_row(name, published, maps, responses, iterations, say) for name, published in PUBLISHED.items()]
     fixed = [row for row in rows if row["one answer"]]
     summary = {
         "experiment": "leduc-pathology",
@@ -70,7 +70,7 @@ def _row(
     maps: dict[str, BucketMap],
     responses: int,
     iterations: int,
-    tell: Callable[[str], None],
+    say: Say,
 ) -> dict[str, Any]:
     """One row: the first player by its abstraction, the second by its own; and the same with seats exchanged."""
     first, second = name.split(" vs ")
@@ -87,7 +87,7 @@ def _row(
         for seat, loss in enumerate(answer.losses()):
             found[("first by CFR-BR", "second by CFR-BR")[seat]] = _beyond(loss, seat)
     said = ", ".join(f"{key} {value:.2f}" for key, value in found.items() if isinstance(value, float))
-    tell(f"{name}: {said}")
+    say(f"{name}: {said}")
     return found
 
 

@@ -1,13 +1,13 @@
 """What figures 4 and 5 of the CFR-BR paper share: abstractions of [2-4] hold'em, and curves of exploitability in time.
 
 Johanson and others (2012) solve one abstraction in three ways. A-vs-A: CFR, both players abstracted. A-vs-U: CFR for an
-abstracted player against one who sees all its cards, in both seats, which is two games; the profile that is measured
-puts the two abstracted players together. CFR-BR: an abstracted player against best responses, by the hybrid agent with
-a trunk of one round, as published, and beside it by full best responses in stages, which is ours.
+abstracted player against an unabstracted one, in both seats, which is two games; the measured profile combines the two
+abstracted players. CFR-BR: an abstracted player against best responses, by the hybrid agent with
+a trunk of one round, as published, and also by full best responses in stages, which is ours.
 
-They had public chance sampling on twelve cores. Our CFR is without sampling: each iteration walks all 1,755 flops.
-The paper does not say what hands are told apart by: buckets are made here by the features of a longer game. Nor does it
-say how much a bet is on the flop: A-vs-A and CFR-BR are run with bets twice as large there, too.
+They used public chance sampling on twelve cores. Our CFR does not sample: each iteration walks all 1,755 flops. The
+paper does not say which feature its buckets are made by; ours use features of a longer game. Nor does it say how large
+a bet is on the flop, so A-vs-A and CFR-BR are also run with doubled flop bets.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from equipoise.abstraction.maps.kmeans_street import cluster_street
 from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.core.errors import InputError
 from equipoise.core.files.cache import cache_folder
+from equipoise.core.progress import Say
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, table_bytes
@@ -45,11 +46,10 @@ COLOURS = {
 SHARES = {BOTH: 0.1, ONE: 0.5, AVERAGE: 0.25, FULL: 0.15}  # of the time
 TWICE = "flop bets doubled"
 STAGE = 25  # of full best responses
-STEP = 1.5  # a look when so many times the seconds of the last have passed
-FIRST_LOOK = 0.005  # of a curve's time
+STEP = 1.5  # ratio of the times of two measurements
+FIRST = 0.005  # time of the first measurement, as a share of a curve's time
 
 Losses = tuple[float, float]
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Contest:
-    """A way to solve an abstraction: `advance` does a little more, `losses` are those of its strategies, in chips."""
+    """A way to solve an abstraction: `advance` iterates, `losses` are those of its strategies, in chips."""
 
     name: str
     advance: Callable[[], None]
@@ -72,17 +72,17 @@ class Contest:
 
 
 def reproduce_figure(
-    figure: Figure, buckets: BucketMap, seconds: float, out: Path, tell: Tell, threads: int
+    figure: Figure, buckets: BucketMap, seconds: float, out: Path, say: Say, threads: int
 ) -> dict[str, Any]:
-    """All curves of a figure, in so many seconds of solving; its files are written."""
+    """Compute all curves of a figure in the given seconds of solving, and write its files."""
     tree = build_tree(buckets.rules)
     infosets = SlotLayout(tree, buckets.buckets).infosets
     needed = table_bytes(tree, (buckets, BucketMap.lossless(buckets.rules)))
-    tell(f"{infosets:,} information sets; the unabstracted player of A-vs-U needs {needed / 1e9:.2f} GB of tables")
-    rows = curves(tree, buckets, seconds, tell, threads)
+    say(f"{infosets:,} information sets; the unabstracted player of A-vs-U needs {needed / 1e9:.2f} GB of tables")
+    rows = curves(tree, buckets, seconds, say, threads)
     last = {row["curve"]: row for row in rows}
     ours = {name: row["exploitability_mbb"] for name, row in last.items()}
-    doubled = curves(build_tree(doubled_bets(buckets.rules)), buckets, seconds, tell, threads, (BOTH, AVERAGE), TWICE)
+    doubled = curves(build_tree(doubled_bets(buckets.rules)), buckets, seconds, say, threads, (BOTH, AVERAGE), TWICE)
     summary = {
         "experiment": figure.name,
         "threads": threads,
@@ -110,17 +110,17 @@ def curves(
     tree: BettingTree,
     buckets: BucketMap,
     seconds: float,
-    tell: Tell,
+    say: Say,
     threads: int = 1,
     names: tuple[str, ...] = tuple(SHARES),
     game: str = "",
 ) -> list[dict[str, Any]]:
-    """Exploitability of ways to solve an abstraction, against seconds of solving; each has its share of the time."""
+    """Exploitability of several ways to solve an abstraction against seconds; each gets its share of the time."""
     rows: list[dict[str, Any]] = []
     for contest in contests(tree, buckets, threads, names):
-        for row in looks(contest, SHARES[contest.name] * seconds, tree.rules.big_blind):
+        for row in solve_rows(contest, SHARES[contest.name] * seconds, tree.rules.big_blind):
             rows.append({"game": game, **row})
-            tell(f"{row['curve']}{', ' if game else ''}{game}: iteration {row['iteration']}, {row['seconds']:.0f} s, "
+            say(f"{row['curve']}{', ' if game else ''}{game}: iteration {row['iteration']}, {row['seconds']:.0f} s, "
                  f"{row['exploitability_mbb']:.2f} mbb/g")  # fmt: skip
     return rows
 
@@ -128,7 +128,7 @@ def curves(
 def contests(
     tree: BettingTree, buckets: BucketMap, threads: int, names: tuple[str, ...] = tuple(SHARES)
 ) -> Iterator[Contest]:
-    """Ways to solve an abstraction, each made when the one before is done with: A-vs-U is large."""
+    """Ways to solve an abstraction, each created only when the previous one is finished: A-vs-U is large."""
     judge = BucketedEngine(tree, (buckets, buckets), threads=threads)
 
     def lost(first: Any, second: Any) -> Losses:
@@ -168,10 +168,10 @@ def _against_the_unabstracted(
     return Contest(ONE, advance, lambda: first.iteration, lambda: {ONE: lost(first.average[0], second.average[1])})
 
 
-def looks(contest: Contest, seconds: float, unit: float) -> Iterator[dict[str, Any]]:
-    """Solve for so many seconds, looking more and more rarely. The first step, which compiles, is not counted."""
+def solve_rows(contest: Contest, seconds: float, unit: float) -> Iterator[dict[str, Any]]:
+    """Solve for `seconds` and measure less and less often. The first step, which compiles, is not counted."""
     contest.advance()
-    spent, due = 0.0, FIRST_LOOK * seconds
+    spent, due = 0.0, FIRST * seconds
     while spent < seconds:
         start = time.perf_counter()
         contest.advance()
@@ -193,9 +193,9 @@ def looks(contest: Contest, seconds: float, unit: float) -> Iterator[dict[str, A
 def buckets_by(
     rules: GameRules, source: GameRules, streets: tuple[StreetRecipe | None, ...], seed: int = 1
 ) -> BucketMap:
-    """Buckets of a game's hands by features of a game that deals alike and may go on longer; None is lossless.
+    """Buckets by the features of a source game with the same deals that may go on longer; None: lossless.
 
-    Kept between runs, as `build_map` keeps its own.
+    Cached on disk, as in `build_map`.
     """
     if source.deals(rules.rounds - 1) != rules.deals(rules.rounds - 1) or source.deck != rules.deck:
         raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a game that goes on longer")

@@ -21,9 +21,9 @@ import numpy as np
 from equipoise.abstraction.maps.build import build_map
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count, shown
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, Say
 from equipoise.experiments.lab.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
-from equipoise.experiments.lab.curves import Curve, Measuring, Say, Until, follow
+from equipoise.experiments.lab.curves import Curve, Measuring, Until, train_curve
 from equipoise.measure.report import write_report
 from equipoise.play.match import LEAST_HANDS
 from equipoise.play.tournament import Tournament, round_robin
@@ -130,7 +130,7 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
     return read
 
 
-def _check_different(recipes: Sequence[Recipe], tell: Progress) -> None:
+def _check_different(recipes: Sequence[Recipe], progress: Progress) -> None:
     """Build all maps, and refuse two that differ in words only: the same buckets, renamed, on random boards.
 
     On a last street, say, E[HS] and E[HS^2] order hands alike.
@@ -142,7 +142,7 @@ def _check_different(recipes: Sequence[Recipe], tell: Progress) -> None:
     ]
     seen: dict[str, list[Any]] = {}
     for recipe in recipes:
-        buckets = build_map(rules, recipe.game.cards, tell)
+        buckets = build_map(rules, recipe.game.cards, progress)
         mine = [np.concatenate([buckets.buckets_of_board(s, board) for board in of]) for s, of in enumerate(boards)]
         for name, theirs in seen.items():
             if all(_same_parts(one, two) for one, two in zip(mine, theirs, strict=True)):
@@ -224,7 +224,7 @@ class _Lab:
     cfr_iterations: int | None
     points: int
     threads: int
-    tell: Progress
+    progress: Progress
     say: Say
 
     def run(self, name: str, solver: str) -> Path:
@@ -241,12 +241,12 @@ class _Lab:
         return found
 
     def _follow(self, recipe: Recipe, solver: str, until: Until) -> Curve:
-        def tell(stage: str, done: float) -> None:
-            self.tell(f"{recipe.name} by {solver}" + ("" if stage == recipe.name else f", {stage}"), done)
+        def progress(stage: str, done: float) -> None:
+            self.progress(f"{recipe.name} by {solver}" + ("" if stage == recipe.name else f", {stage}"), done)
 
-        return follow(
+        return train_curve(
             recipe, self.run(recipe.name, solver), until, self.measuring, points=self.points, threads=self.threads,
-            tell=tell, say=self.say,
+            progress=progress, say=self.say,
         )  # fmt: skip
 
     def matches(self, curves: Mapping[str, Mapping[str, Curve]], hands: int, seed: int) -> Tournament:
@@ -260,7 +260,7 @@ class _Lab:
                 )
         return round_robin(
             players, hands=hands, seed=seed, threads=self.threads, out=self.folder / MATCHES,
-            progress=lambda done: self.tell("matches", done),
+            progress=lambda done: self.progress("matches", done),
         )  # fmt: skip
 
 

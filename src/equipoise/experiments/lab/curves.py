@@ -1,16 +1,16 @@
 """Curves: one recipe trained in stretches, its average strategy measured at the end of each.
 
-Stretches end at half, a quarter, an eighth of the run and so on, so that points lie evenly on a logarithmic axis, as in
-the figures of Johanson and others (2012). Each stretch is a resumed training in the run's folder, and every point is
-written there as soon as it is known: killed at any moment, the same call goes on. A call that asks for more goes on
-too. A solver with stages is measured where a stage ends, and trained until there: within one, its average is young.
+Stretches end at ..., a quarter, a half and all of the run, so points are evenly spaced on a logarithmic axis, as in the
+figures of Johanson and others (2012). Each stretch resumes the training in the run's folder, and every point is stored
+at once, so the same call continues after a kill, and so does a call that asks for more. A solver with stages is trained
+to the end of a stage before it is measured: within a stage, its average covers few iterations.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,32 +18,31 @@ from equipoise.agents.blueprint import blueprint
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.files.array_file import load_header, save_arrays
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, Say
+from equipoise.experiments.curves import halvings, train_to
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.rules import GameRules
 from equipoise.measure.agent import is_small
 from equipoise.measure.best_response import LEAST_SAMPLE, MOST_SAMPLE, exploitability
 from equipoise.measure.lbr import HANDS, LEAST_HANDS, local_best_response
-from equipoise.runs.folder import RunFolder
-from equipoise.runs.progress import Look
+from equipoise.runs.progress import TrainingProgress
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.file import StrategyFile, load_strategy
-from equipoise.training.loop import Run, train
+from equipoise.training.loop import OnProgress, Run
 
 FORMAT = "equipoise curve 2"
 FILE = "curve.points"
-FLOPS = 40  # that exploitability is estimated from where it cannot be had exactly
-Say = Callable[[str], None]
+FLOPS = 40  # sample size where exploitability cannot be computed exactly
 
 
 class Until(NamedTuple):
-    """When a run is done: the first of both."""
+    """When a run ends: at the first limit that it reaches."""
 
     minutes: float | None = None
     iterations: int | None = None
 
     def part(self, share: float, stage: int) -> Until:
-        """A share of it; iterations end a stage."""
+        """A share of it; iterations are rounded to whole stages."""
         minutes, iterations = self.minutes, self.iterations
         if iterations is not None:
             iterations = max(1, round(iterations * share / stage)) * stage
@@ -54,16 +53,16 @@ class Until(NamedTuple):
             self.iterations is not None and iteration >= self.iterations
         )
 
-    def done(self, look: Look) -> float:
-        """How much of it, from 0 to 1."""
-        shares = [0.0] if self.minutes is None else [look.seconds / (60 * self.minutes)]
-        shares += [] if self.iterations is None else [look.iteration / self.iterations]
+    def done(self, now: TrainingProgress) -> float:
+        """The fraction that is done."""
+        shares = [0.0] if self.minutes is None else [now.seconds / (60 * self.minutes)]
+        shares += [] if self.iterations is None else [now.iteration / self.iterations]
         return min(max(shares), 1.0)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A strategy on the way: what was measured, in mbb/g, and half its 95% interval (None: exact)."""
+    """A measurement on the way, in mbb/g, with half its 95% interval (None: exact)."""
 
     iteration: int
     seconds: float
@@ -91,7 +90,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measuring:
-    """How strategies of a game are measured: `exact`, `flops` (an estimate of the same) or `lbr` (a lower bound)."""
+    """How strategies are measured: `exact`, `flops` (an estimate of the same) or `lbr` (a lower bound)."""
 
     method: str
     size: int = 0  # flops or hands
@@ -99,7 +98,7 @@ class Measuring:
 
     @classmethod
     def of(cls, rules: GameRules, menu: BetMenu | None, flops: int | None, hands: int | None, seed: int) -> Measuring:
-        """What a game allows: exact if it is small, a sample of flops in limit games, else the lower bound."""
+        """The method for a game: exact if it is small, a sample of flops in limit games, else the lower bound."""
         small = is_small(rules, menu)
         if flops is not None:
             check_count(flops, "flops to sample", LEAST_SAMPLE, MOST_SAMPLE)
@@ -115,30 +114,30 @@ class Measuring:
 
     @property
     def key(self) -> str:
-        """What the number is called, in JSON."""
+        """Its key in JSON."""
         return "lbr_mbb" if self.method == "lbr" else "exploitability_mbb"
 
     @property
     def words(self) -> str:
-        """What it is."""
+        """The measure in words."""
         if self.method == "lbr":
             return f"LBR lower bound on exploitability ({self.size:,} hands)"
         return "exploitability" if self.method == "exact" else f"exploitability, estimated from {self.size:,} flops"
 
-    def value(self, strategy: StrategyFile, threads: int, tell: Progress) -> tuple[float, float | None]:
-        """Of a strategy, in mbb/g, and half the interval; all strategies meet the same flops or hands."""
+    def value(self, strategy: StrategyFile, threads: int, progress: Progress) -> tuple[float, float | None]:
+        """Measure a strategy, in mbb/g, with half the interval; all strategies meet the same flops or hands."""
         if self.method == "lbr":
             player = TableAgent("it", strategy.game.layout, strategy.stored, strategy.buckets)
-            bound = local_best_response(player, hands=self.size, seed=self.seed, threads=threads, progress=tell)
+            bound = local_best_response(player, hands=self.size, seed=self.seed, threads=threads, progress=progress)
             return bound.lbr, bound.ci95
         found = exploitability(
             strategy.rules, blueprint(strategy), menu=strategy.game.menu, threads=threads, seed=self.seed,
-            sample_flops=self.size or None, progress=lambda done: tell("best response", done),
+            sample_flops=self.size or None, progress=lambda done: progress("best response", done),
         )  # fmt: skip
         return found.exploitability, found.ci95_mbb
 
 
-def follow(
+def train_curve(
     recipe: Recipe,
     folder: Path,
     until: Until,
@@ -146,22 +145,22 @@ def follow(
     *,
     points: int,
     threads: int,
-    tell: Progress,
+    progress: Progress,
     say: Say,
 ) -> Curve:
-    """Train a recipe in a folder, measured `points` times; what is there already is not done again."""
+    """Train a recipe in a folder and measure it at `points` moments; earlier points are reused."""
     kept = _Kept(folder / FILE, {"recipe": recipe.fingerprint, "measuring": asdict(measuring)})
     found = kept.read(until)
     stage = recipe.solver.stage or 1
-    for number in reversed(range(points)):
-        to = until.part(0.5**number, stage)
+    for share in halvings(points):
+        to = until.part(share, stage)
         if found and to.reached(found[-1].iteration, found[-1].seconds):
             continue
-        run = _stretch(recipe, folder, to, stage, threads, lambda look: tell(recipe.name, until.done(look)), tell)
-        if found and run.look.iteration <= found[-1].iteration:
+        run = _stretch(recipe, folder, to, stage, threads, lambda now: progress(recipe.name, until.done(now)), progress)
+        if found and run.progress.iteration <= found[-1].iteration:
             continue
-        value, width = measuring.value(load_strategy(folder), threads, tell)
-        found.append(Point(run.look.iteration, run.look.seconds, run.look.nodes, value, width))
+        value, width = measuring.value(load_strategy(folder), threads, progress)
+        found.append(Point(run.progress.iteration, run.progress.seconds, run.progress.nodes, value, width))
         kept.write(found, until)
         say(f"{recipe.name}, {recipe.solver.method}: {_point_text(found[-1], measuring)}")
     return Curve(recipe.solver.method, tuple(found))
@@ -174,33 +173,30 @@ def _point_text(point: Point, measuring: Measuring) -> str:
 
 
 def _stretch(
-    recipe: Recipe, folder: Path, to: Until, stage: int, threads: int, on_look: Callable[[Look], None], tell: Progress
+    recipe: Recipe,
+    folder: Path,
+    to: Until,
+    stage: int,
+    threads: int,
+    on_progress: OnProgress,
+    progress: Progress,
 ) -> Run:
-    """Go on with a run until there, and to the end of a stage."""
-
-    def go(minutes: float | None, iterations: int | None) -> Run:
-        run = train(
-            recipe, folder, resume=RunFolder(folder).is_run, minutes=minutes, iterations=iterations,
-            threads=threads or None, on_look=on_look, on_stage=tell,
-        )  # fmt: skip
-        if run.stopped == "interrupted":
-            raise KeyboardInterrupt
-        return run
-
+    """Train to the end of a stretch, and then to the end of a stage."""
+    go = partial(train_to, recipe, folder, threads=threads, on_progress=on_progress, on_stage=progress)
     run = go(*to)
-    over = run.look.iteration % stage
-    return go(None, run.look.iteration + stage - over) if over else run
+    over = run.progress.iteration % stage
+    return go(None, run.progress.iteration + stage - over) if over else run
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A curve's file in the run's folder; points that were measured otherwise, or of another recipe, are forgotten."""
+    """A curve's file in the run's folder. Points of another recipe or another kind of measurement are dropped."""
 
     path: Path
     made_for: dict[str, Any]
 
     def read(self, until: Until) -> list[Point]:
-        """The points so far. Refused if the run was to be longer: its end would be another than that of new runs."""
+        """The points so far. Refused if the earlier run was to be longer: the curves would end at different totals."""
         try:
             stored = load_header(self.path, FORMAT, remedy="")
         except InputError:

@@ -9,7 +9,7 @@ squares. `full` repeats more often.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cards.deck import Deck
 from equipoise.core.jit import F32, F64
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
@@ -31,20 +32,18 @@ from equipoise.tree.infosets import SlotLayout
 ABOUT = "variance of sampled regrets with N boards an iteration against N iterations of one board (1 minute)"
 DRAWN = ("cycle", "independent")
 BOARDS = (1, 2, 5, 10, 50)  # and a whole cycle
-STARTS = (0, 200)  # iterations of one board before: none, and so many that strategies change little
+STARTS = (0, 200)  # iterations of one board before: none, or enough that strategies change little
 NOTHING = 1e-9  # relative variance that is rounding
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Flop hold'em with the twenty highest cards, lossless."""
     rules = replace(load_game("holdem.two-four"), deck=Deck(5, 4), max_raises=(1, 2), name="flop hold'em, 20 cards")
-    return compare(rules, BOARDS, 1000 if full else 100, out, tell)
+    return compare_variance(rules, BOARDS, 1000 if full else 100, out, say)
 
 
-def compare(
-    rules: GameRules, boards: Sequence[int], samples: int, out: Path, tell: Callable[[str], None]
-) -> dict[str, Any]:
-    """The variance of each way to spend so many boards."""
+def compare_variance(rules: GameRules, boards: Sequence[int], samples: int, out: Path, say: Say) -> dict[str, Any]:
+    """The variance of each way to divide a number of boards among iterations."""
     tree, buckets = build_tree(rules), BucketMap.lossless(rules)
     rows: list[dict[str, Any]] = []
     whole = PublicChance(tree, buckets, boards=BoardSource(rules, 1).size, schedule="cfr")
@@ -58,7 +57,7 @@ def compare(
             found = _relative(increments(solver, start, count // at_once, samples), exact)
             way = {"start": before, "boards": count, "at_once": at_once, "drawn": drawn, "samples": samples}
             rows.append({**way, **found})
-            tell(f"after {before}: {count} boards, {at_once} at once, {drawn}: variance {found['variance']:.3g}")
+            say(f"after {before}: {count} boards, {at_once} at once, {drawn}: variance {found['variance']:.3g}")
     summary = {
         "experiment": "pcs-variance",
         "game": rules.name,

@@ -1,19 +1,19 @@
 """Time and nodes to 20 mbb/g on small lossless games: external sampling, public chance sampling and vector CFR+.
 
-No figure of a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
-their curves can be compared. A node means what a solver touches in one go: external sampling one hand of each player at
-a betting node; the other two all hands of a board there, which is why they need so few.
+Not from a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
+their curves can be compared. A node is what a solver visits in one step: one hand of each player at a betting node for
+external sampling, but all hands of a board for the other two, so they need far fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 from equipoise.runs.folder import RunFolder
@@ -24,7 +24,7 @@ from equipoise.training.train import train
 
 ABOUT = "exploitability against seconds and nodes of three solvers, to 20 mbb/g and below, lossless (1 minute)"
 TARGET = 20.0  # mbb/g
-BELOW = 0.5  # runs stop at this share of the target, or after so many minutes
+BELOW = 0.5  # runs stop at this share of the target, or after MINUTES
 MINUTES = 0.25
 ITERATIONS = 2000  # of vector CFR+, at most
 SMALL = """# Flop hold'em with twelve cards: four ranks in three suits, one bet a round.
@@ -49,26 +49,24 @@ SOLVERS: dict[str, dict[str, Any]] = {
 VECTOR = "vector CFR+"
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Leduc and a hold'em of twelve cards; `full` gives each run ten times as long."""
     with TemporaryDirectory() as folder:
         small = Path(folder) / "twelve-card.game"
         small.write_text(SMALL)
         games = {"leduc": "leduc", "flop hold'em, 12 cards": str(small)}
-        return compare(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, tell)
+        return compare_solvers(games, MINUTES * (10 if full else 1), TARGET * BELOW, out, say)
 
 
-def compare(
-    games: dict[str, str], minutes: float, until: float, out: Path, tell: Callable[[str], None]
-) -> dict[str, Any]:
+def compare_solvers(games: dict[str, str], minutes: float, until: float, out: Path, say: Say) -> dict[str, Any]:
     """Run every solver on every game."""
     rows: list[dict[str, Any]] = []
     for name, game in games.items():
         for solver, settings in SOLVERS.items():
-            rows += [{"game": name, "solver": solver, **row} for row in trained(game, settings, minutes, until)]
-            tell(f"{name}, {solver}: {_reached(rows, name, solver)}")
-        rows += [{"game": name, "solver": VECTOR, **row} for row in solved(game, until)]
-        tell(f"{name}, {VECTOR}: {_reached(rows, name, VECTOR)}")
+            rows += [{"game": name, "solver": solver, **row} for row in train_rows(game, settings, minutes, until)]
+            say(f"{name}, {solver}: {_reached(rows, name, solver)}")
+        rows += [{"game": name, "solver": VECTOR, **row} for row in solve_game_rows(game, until)]
+        say(f"{name}, {VECTOR}: {_reached(rows, name, VECTOR)}")
     summary = {
         "experiment": "time-to-20-mbb",
         "target_mbb": TARGET,
@@ -78,8 +76,8 @@ def compare(
     return summary
 
 
-def trained(game: str, settings: dict[str, Any], minutes: float, until: float) -> list[dict[str, Any]]:
-    """A run of `train`, looked at often."""
+def train_rows(game: str, settings: dict[str, Any], minutes: float, until: float) -> list[dict[str, Any]]:
+    """A run of `train`, measured often."""
     table = {
         "game": game,
         "solver": {**settings, "seed": 1},
@@ -89,28 +87,28 @@ def trained(game: str, settings: dict[str, Any], minutes: float, until: float) -
     }
     with TemporaryDirectory() as folder:
         done = train(read_recipe(table, name="time-to-20-mbb"), Path(folder) / "run", threads=1)
-        looks = RunFolder(done.folder).read_metrics()
+        rows = RunFolder(done.folder).read_metrics()
     keys = ("iteration", "seconds", "nodes", "exploitability_mbb")
-    return [{key: look[key] for key in keys} for look in looks if look.get("exploitability_mbb")]
+    return [{key: row[key] for key in keys} for row in rows if row.get("exploitability_mbb")]
 
 
-def solved(game: str, until: float) -> list[dict[str, Any]]:
+def solve_game_rows(game: str, until: float) -> list[dict[str, Any]]:
     """A run of `solve`."""
     problem = Problem.of_game(load_game(game))
     tree, street = problem.tree, problem.cards.arrays.street
     nodes = int(np.diff(tree.street_first)[street].sum())  # of all boards, each with all holes
     rows: list[dict[str, Any]] = []
 
-    def look(iteration: int, seconds: float, percent: float) -> None:
+    def record(iteration: int, seconds: float, percent: float) -> None:
         row = {"iteration": iteration, "seconds": seconds, "nodes": 2 * iteration * nodes}
         rows.append({**row, "exploitability_mbb": 10 * percent})
 
-    solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1, on_look=look)
+    solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1, on_progress=record)
     return rows
 
 
 def _reached(rows: list[dict[str, Any]], game: str, solver: str) -> dict[str, float] | None:
-    """Seconds, nodes and iterations of the first look at or below the target."""
+    """Seconds, nodes and iterations of the first measurement at or below the target."""
     for row in rows:
         if (row["game"], row["solver"]) == (game, solver) and row["exploitability_mbb"] <= TARGET:
             return {key: row[key] for key in ("seconds", "nodes", "iteration", "exploitability_mbb")}

@@ -7,7 +7,6 @@ clusters than averaging them. Here all three objectives are run, from several se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from equipoise.abstraction.clustering.public_boards import cluster_public
 from equipoise.abstraction.maps.card_recipe import CardRecipe, PublicRecipe, StreetRecipe
 from equipoise.abstraction.maps.hierarchy import board_distances, board_weights
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.progress import Say
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 
@@ -26,15 +26,15 @@ OBJECTIVES = ("sum", "mean", "medoid")
 EXAMPLE = ("AhKs3d", "AhKs2d")
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Make the base abstraction and the distances, then cluster."""
     rules = load_game("holdem.limit")
     lossless = StreetRecipe()
     recipe = CardRecipe(streets=(lossless,) * rules.rounds, public=PublicRecipe(clusters=CLUSTERS, base=BASE))
-    tell(f"base abstraction: {BASE} flop buckets, k-means with the earth mover's distance")
+    say(f"base abstraction: {BASE} flop buckets, k-means with the earth mover's distance")
     distances = board_distances(rules, recipe, 1, None)
     closer = example_share(distances)
-    tell(f"{EXAMPLE[0]} and {EXAMPLE[1]} are closer than {1 - closer:.2%} of all pairs of flops")
+    say(f"{EXAMPLE[0]} and {EXAMPLE[1]} are closer than {1 - closer:.2%} of all pairs of flops")
     weights = board_weights(rules, 1)
     rows: list[dict[str, Any]] = []
     for objective in OBJECTIVES:
@@ -53,7 +53,7 @@ def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
                     "largest": int(found.sizes.max()),
                 }
             )
-            tell(f"{objective}, seed {seed}: largest / mean {found.balance:.2f}, within {found.within:.3f}")
+            say(f"{objective}, seed {seed}: largest / mean {found.balance:.2f}, within {found.within:.3f}")
     summary = {
         "experiment": "tartanian7-flops",
         "flops": len(distances),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from equipoise.agents.agent import Agent
 from equipoise.agents.named import load_player
+from equipoise.core.progress import Say
 from equipoise.measure.report import write_report
 from equipoise.play.match import match
 from equipoise.play.tournament import Outcome
@@ -56,11 +57,11 @@ METHODS = (
 Play = Callable[[Agent, Agent, int, int], Outcome]
 
 
-def run(out: Path, full: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     """Train what is missing, play, write the table; `full` trains fifteen times as long, plays twenty times as many."""
     minutes, hands = (30.0, 10_000_000) if full else (2.0, 500_000)
-    folders = trained(out / f"{NAME}-{minutes:g}-minutes", minutes, tell)
-    summary, rows = table(folders, play_match, hands, tell)
+    folders = train_blueprints(out / f"{NAME}-{minutes:g}-minutes", minutes, say)
+    summary, rows = table(folders, play_match, hands, say)
     summary |= {"minutes": minutes}
     write_report(out / NAME, summary, rows, _draw)
     return summary
@@ -71,20 +72,18 @@ def play_match(one: Agent, two: Agent, hands: int, seed: int) -> Outcome:
     return match(one, two, hands=hands, seed=seed)
 
 
-def trained(folder: Path, minutes: float, tell: Callable[[str], None]) -> dict[str, Path]:
-    """The folder of each blueprint; one that is there is gone on with, which does nothing if it is done."""
+def train_blueprints(folder: Path, minutes: float, say: Say) -> dict[str, Path]:
+    """Train the blueprints, continuing earlier runs; returns their folders."""
     folders = {}
     for name, overrides in RUNS.items():
         folders[name] = folder / name
-        tell(f"{name}: {RECIPE} {' '.join(overrides)}".rstrip())
+        say(f"{name}: {RECIPE} {' '.join(overrides)}".rstrip())
         folders[name].mkdir(parents=True, exist_ok=True)
         train(load_recipe(RECIPE, overrides), folders[name], minutes=minutes, resume=RunFolder(folders[name]).is_run)
     return folders
 
 
-def table(
-    folders: Mapping[str, Path], play: Play, hands: int, tell: Callable[[str], None]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def table(folders: Mapping[str, Path], play: Play, hands: int, say: Say) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Every post-processor against every opponent: the summary, and a row for each of the former."""
     opponents = {name: load_player(str(folders[name])) for name in OPPONENTS} | {WEAK: load_player(WEAK, GAME)}
     rows: list[dict[str, Any]] = []
@@ -102,7 +101,7 @@ def table(
         row |= {"published average": sum(theirs) / len(theirs), "published minimum": min(theirs)}
         rows.append(row)
         told = ", ".join(f"{name} {row[name]:+.0f} ± {row[f'± {name}']:.0f}" for name in opponents)
-        tell(f"{method.name}: {told}; average {row['average']:+.0f} (published {row['published average']:+.0f})")
+        say(f"{method.name}: {told}; average {row['average']:+.0f} (published {row['published average']:+.0f})")
     best = {key: max(rows, key=lambda row: row[key])["method"] for key in ("average", "minimum")}
     summary = {"experiment": NAME, "hands": hands, "seed": SEED, "best": best, "published_best": METHODS[-1].name}
     return summary, rows

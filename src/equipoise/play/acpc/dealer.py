@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.progress import Say
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.notation.acpc import LogState, MatchState, log_state_text, match_state_text
 from equipoise.games.rules import PLAYERS, GameRules
@@ -85,7 +86,7 @@ def deal_match(
     timeouts: Timeouts | None = None,
     on_ports: Callable[[tuple[int, int]], None] | None = None,
     on_hand: Callable[[LogState], None] | None = None,
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> DealerResult:
     """Wait for two players and deal them a match.
 
@@ -211,7 +212,7 @@ class _Match:
         names: tuple[str, str],
         times: Timeouts,
         book: _Book,
-        say: Callable[[str], None],
+        say: Say,
     ) -> None:
         self.rules, self.hands, self.seed, self.names = rules, hands, seed, names
         self.times, self.book, self.say = times, book, say

@@ -10,11 +10,11 @@ import re
 import selectors
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.progress import Say
 from equipoise.play.acpc.lines import Lines
 
 _VERSION = re.compile(r"VERSION:(\d{1,9})\.(\d{1,9})\.(\d{1,9})\s*")
@@ -24,7 +24,7 @@ _MOST_WAITING = 32  # connections at all doors that have not said who they are
 class Reception:
     """The doors of a table, one a seat, and who waits behind them. `close` leaves the seated connections open."""
 
-    def __init__(self, doors: list[socket.socket], labels: list[str], say: Callable[[str], None]) -> None:
+    def __init__(self, doors: list[socket.socket], labels: list[str], say: Say) -> None:
         self.labels, self.say = labels, say
         self.seated: dict[int, Lines] = {}
         self._doors = dict(enumerate(doors))
