@@ -388,8 +388,8 @@ def test_hands_told_apart_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("hole", "board", "said"),
     [
-        ("5c5c", "", "stands twice"),
-        ("5c4c", "5c2d", "5c stands twice"),
+        ("5c5c", "", "appears twice"),
+        ("5c4c", "5c2d", "5c appears twice"),
         ("5c", "", "1 hole cards"),
         ("5c4c", "2c", "a board of 1 cards; this game's boards have 0, 2, 3"),
         ("5c4c", "2c3c2d3d", "a board of 4"),
@@ -470,7 +470,7 @@ def test_command_errors_are_one_line(recipe_file: str, tmp_path: Path) -> None:
         (["report", str(bad), "--out", out], "bad.toml: flop.method"),
         (["report", str(tmp_path / "none.toml"), "--out", out], "no recipe"),
         (["report", recipe_file, "--out", recipe_file], "cannot write"),
-        (["bucket", recipe_file, "5c4c", "--board", "5c2d"], "stands twice"),
+        (["bucket", recipe_file, "5c4c", "--board", "5c2d"], "appears twice"),
     ):
         done = run(*arguments)
         assert done.returncode == 2 and done.stdout == "" and said in done.stderr

@@ -503,7 +503,7 @@ def test_a_repeated_state_is_answered_alike_by_a_player_that_mixes() -> None:
         (b"MATCHSTATE:7:0::|AsAd\r\n", "position 7"),
         (b"MATCHSTATE:1:0:q:|AsAd\r\n", "unknown action"),
         (b"MATCHSTATE:1:0:r5:|AsAd\r\n", "illegal action"),  # another game's
-        (b"MATCHSTATE:1:0::|AsAs\r\n", "stands twice"),
+        (b"MATCHSTATE:1:0::|AsAs\r\n", "appears twice"),
         (b"MATCHSTATE:1:0::AsAd|\r\n", "no hole cards of position 1"),
         (b"MATCHSTATE:1:0:cc/cc/cc/cc:|AsAd/2c2d2h/3c/3d\r\n", "showdown without both hands"),
         (b"\x00\x01\xff\xfe\r\n", "no match state"),

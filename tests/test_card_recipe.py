@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_in_one_line(table: Any, said: str) -> None:
 
 
 HOLDEM_BAD: list[tuple[Any, str]] = [
-    ("lossless", "river: lossless has 2,428,287,420 hands, which cannot fit; give it buckets"),
+    ("lossless", "river: lossless has 2,428,287,420 hands, too many for a table; give it buckets"),
     ({"flop": EMD, "turn": EMD}, "river: lossless has 2,428,287,420 hands"),
     ({**BOTH, "public": {"clusters": 8}}, "river: lossless has 2,428,287,420 hands"),
     ({**HOLDEM_STREETS, "public": {"clusters": 1756}}, "public: 1,756 clusters of 1,755 boards"),

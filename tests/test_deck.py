@@ -42,7 +42,7 @@ def test_many_cards_both_ways(deck: Deck, data: st.DataObject) -> None:
         (FULL_DECK, "1c", "no card '1c' in this deck; a card is one of 23456789TJQKA and one of cdhs, like 2c"),
         (FULL_DECK, "c2", "no card 'c2'"),
         (FULL_DECK, "10c", "cards '10c' end in half a card; a card is one of"),
-        (FULL_DECK, "AhKhAh", "Ah stands twice in 'AhKhAh'; name each card once"),
+        (FULL_DECK, "AhKhAh", "Ah appears twice in 'AhKhAh'; name each card once"),
         (FULL_DECK, "A\nh2\x00", r"no card '2\x00'"),
         (FULL_DECK, "2c" * 5000 + "x", "cards '2c2c"),
         (Deck(3, 2), "5c", "no card '5c' in this deck; a card is one of 234 and one of cd, like 2c"),

@@ -240,7 +240,7 @@ SAMPLE = (DATA / "sample.phh").read_text()
         ("'p2 cbr 300'", "7", "list of texts"),
         ("'d db 2h5sKd', ", "", "out of turn; first comes the board"),
         ("'d db 2h5sKd', ", "'d db 2h5s', ", "2 board cards; flop has 3"),
-        ("'d db 9h'", "'d db 2h'", "stands twice"),
+        ("'d db 9h'", "'d db 2h'", "appears twice"),
         ("'d dh p1 AcAs', ", "", "hidden|shown|showdown"),
         ("'p1 sm AcAs'", "'p1 sm AcAd'", "p1 has 'AcAd'"),
         (", 'p1 cbr 1000', 'p2 cc', 'p1 sm AcAs', 'p2 sm'", "", "not over"),

@@ -137,8 +137,8 @@ def test_a_table_equals_enumeration(rules: GameRules, monkeypatch: pytest.Monkey
     [
         (1326, (), "no hole number 1326"),
         (-1, (), "no hole number -1"),
-        (0, (1, 5, 6), "2d stands twice"),
-        (0, (5, 5, 6), "stands twice"),
+        (0, (1, 5, 6), "2d appears twice"),
+        (0, (5, 5, 6), "appears twice"),
         (0, (5, 6, 52), "no card number 52"),
         (0, (5, 6, 7, 8, 9, 10), "a board of 6 cards"),
     ],

@@ -384,7 +384,7 @@ class Liar(SlumbotTable):
         (lambda a: {**a, "action": a["action"] + "k"}, "0 board cards after 'ck'"),
         (lambda a: {**a, "action": a["action"] + "x"}, "action 'cx', character 2"),
         (lambda a: {**a, "action": 5}, "action '5'"),
-        (lambda a: {**a, "hole_cards": ["As", "As"]}, "stands twice"),
+        (lambda a: {**a, "hole_cards": ["As", "As"]}, "appears twice"),
         (lambda a: {**a, "hole_cards": ["As"]}, "1 hole"),
         (lambda a: {**a, "hole_cards": "AsAd"}, "hole_cards"),
         (lambda a: {**a, "board": ["2c"]}, "board cards"),

@@ -3,7 +3,7 @@
 A card of a deck with S suits is `rank * S + suit`, rank 0 being the deuce and the suits c, d, h, s: the
 numbering of the ACPC dealer, so that a three-rank deck holds 2, 3 and 4. A hole is a set of cards held
 by one player; its index is the colexicographic rank of the set, for two cards `high * (high - 1) / 2 + low`,
-0 to 1325 in hold'em. Nothing here needs NumPy: text is read, and refused, before anything heavy is loaded.
+0 to 1325 in hold'em. Nothing here needs NumPy, so that bad text is refused before anything heavy is loaded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Deck:
         return separator.join(RANKS[self.rank(card)] + SUITS[self.suit(card)] for card in cards)
 
     def read_card(self, text: str) -> int:
-        """One card; the rank in either case, the suit in lower case or upper case."""
+        """One card, in upper or lower case."""
         if len(text) == 2:
             rank = RANKS.find(text[0].upper())
             suit = SUITS.find(text[1].lower())
@@ -62,7 +62,7 @@ class Deck:
         raise InputError(f"no card {shown(text)} in this deck", remedy=self._remedy())
 
     def read_cards(self, text: str) -> tuple[int, ...]:
-        """Cards of a text such as `2c 7d Jh` or `2c7dJh`, in order; a card that stands twice is refused."""
+        """Cards of a text such as `2c 7d Jh` or `2c7dJh`, in order; duplicates are refused."""
         packed = "".join(text.replace(",", " ").split())
         if len(packed) % 2:
             raise InputError(f"cards {shown(text)} end in half a card", remedy=self._remedy())
@@ -71,20 +71,20 @@ class Deck:
         return cards
 
     def check_distinct(self, cards: Sequence[int], text: str = "") -> None:
-        """Refuse a card that stands twice."""
+        """Refuse duplicate cards."""
         for i, card in enumerate(cards):
             if card in cards[:i]:
                 where = f" in {shown(text)}" if text else ""
-                raise InputError(f"{self.text([card])} stands twice{where}", remedy="name each card once")
+                raise InputError(f"{self.text([card])} appears twice{where}", remedy="name each card once")
 
     def check_numbers(self, cards: Iterable[int]) -> None:
-        """Refuse the number of no card of this deck."""
+        """Refuse numbers that are not cards of this deck."""
         for card in cards:
             if not 0 <= card < self.size:
                 raise InputError(f"no card number {card} in this deck", remedy=f"use 0 to {self.size - 1}")
 
     def check_cards(self, cards: Sequence[int]) -> None:
-        """Refuse the number of no card of this deck, and a card that stands twice."""
+        """Refuse numbers that are not cards of this deck, and duplicates."""
         self.check_numbers(cards)
         self.check_distinct(cards)
 
@@ -101,11 +101,11 @@ MOST_HOLE_CARDS = 2  # see check_hole_cards
 
 
 def check_hole_cards(count: int, part: str) -> None:
-    """Refuse games of three and more hole cards, for the parts that rank or compare all holes: they know two."""
+    """Refuse games of more than two hole cards, in parts that rank or compare all holes."""
     if count > MOST_HOLE_CARDS:
         raise InputError(
-            f"{count} hole cards: {part} knows games of one or two",
-            remedy="larger ones are trained by external sampling with lossless cards, and played",
+            f"{count} hole cards: {part} supports one or two",
+            remedy="games with more can be trained by external sampling with lossless cards, and played",
         )
 
 

@@ -1,11 +1,11 @@
 """Exact equity of a hold'em range against a range, on any board.
 
-Every completion of the board is ranked once for all holes of both ranges; one pass over the sorted holes then gives,
-for each hole, the weight of the opponent's holes it beats, ties and meets, card removal exact: the holes that share
-no card with mine weigh (all) - (those with my first card) - (those with my second) + (mine itself).
+Every completion of the board is ranked once for all holes of both ranges. One pass over the sorted holes then gives,
+for each hole, the weight of the opponent's holes that it beats, ties and meets, with exact card removal: the holes that
+share no card with mine weigh (all) - (those with my first card) - (those with my second) + (mine itself).
 
-Completions that differ by a renaming of suits which changes neither the given board nor the ranges are done once and
-counted as often as they occur; per-hole results are then averaged over such renamings.
+Completions that differ only by a renaming of suits that keeps the board and the ranges are evaluated once and counted
+as often as they occur; results by hole are then averaged over these renamings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Equity:
     tie: float
     hole_equity: tuple[F64, F64]  # [hole], NaN where the range has no such hole or no opponent's hole fits
     boards: int  # how many completions of the board each pair of hands meets
-    walked: int  # how many completions were worked out
+    walked: int  # how many completions were evaluated
 
     @property
     def lose(self) -> float:
@@ -70,7 +70,7 @@ class Equity:
 
 
 class _Holes(NamedTuple):
-    """The holes of either range, and what the kernel needs of them."""
+    """The holes of either range, as arrays for the kernel."""
 
     hole: U16  # [n]
     first: U8  # [n] cards
@@ -98,7 +98,7 @@ def equity(
     threads: int = 0,
     progress: Fraction | None = None,
 ) -> Equity:
-    """The equity of one range against another, texts or values; `progress` is told the fraction done.
+    """The equity of one range against another, texts or values; `progress` receives the fraction done.
 
     >>> result = equity("AhKh", "QdQc", "2c 7d Jh")
     >>> round(result.equity[0], 4)

@@ -1,11 +1,11 @@
 """Hand ranks: of one hand, of many hands, and of all holes of one board at once.
 
-A hand's key is the sum of its cards' keys and a start key: the low half tells its ranks apart from those of
-any other hand, the high half counts suits, four bits each, so that a counter reaches eight exactly when there
-is a flush. Its mask has one lane of sixteen bits a suit. One table look-up (two without a flush) then gives the
-rank: a higher rank wins, equal ranks tie. Tables of about half a megabyte are built by `rank_tables.py`, once.
+A hand's key is the sum of its cards' keys and a start key. The low half is unique to the ranks of the hand; the high
+half counts suits in four bits each, so that a counter reaches eight exactly if there is a flush. Its mask has a lane of
+sixteen bits per suit. One table look-up (two without a flush) gives the rank: a higher rank wins, equal ranks tie.
+`rank_tables.py` builds the tables, about half a megabyte, once.
 
-`Ranker(deck, cards)` is the door for Python; kernels take its `tables`.
+Python code uses `Ranker(deck, cards)`; kernels take its `tables`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _0, _16, _32, _48 = np.uint64(0), np.uint64(16), np.uint64(32), np.uint64(48)
 
 
 class RankTables(NamedTuple):
-    """What a kernel needs to rank hands of a fixed number of cards of one deck."""
+    """The tables that a kernel needs to rank hands of a fixed number of cards of one deck."""
 
     start: np.uint64  # the key of no cards
     card_key: U64  # [card]
@@ -69,7 +69,7 @@ def rank_of_key(key: np.uint64, mask: np.uint64, row_start: U32, ranks: U16) -> 
 @kernel
 def rank_hands(cards: U8, tables: RankTables, ranks: U16) -> None:
     """IN: uint8[hand, card]; OUT: uint16[hand]."""
-    # A literal number of cards lets the compiler unroll the loop over them: 1.7 times as fast.
+    # A literal number of cards lets the compiler unroll the loop: 1.7 times as fast.
     if cards.shape[1] == 7:
         for hand in range(cards.shape[0]):
             ranks[hand] = rank_of_cards(cards[hand], 7, tables)
@@ -135,7 +135,7 @@ def rank_holes_on_board(board: U8, hole_cards: Int, tables: RankTables, live: U8
 
 @inlined
 def _board_key(board: U8, tables: RankTables, live: U8) -> tuple[np.uint64, np.uint64, int]:
-    """Key and mask of the board, and the cards off it, ascending, in `live`: how many there are."""
+    """Key and mask of the board, and the number of cards off it, which are listed in `live`."""
     key = tables.start
     mask = _0
     for card in board:
@@ -153,7 +153,8 @@ def _board_key(board: U8, tables: RankTables, live: U8) -> tuple[np.uint64, np.u
 def showdown_order(ranks: U16, order: U16, scratch: U16, counts: U32) -> int:
     """Live holes from weakest to strongest, ties in hole order: two passes of a radix sort.
 
-    IN: uint16[hole], ranks below 2**14; OUT: uint16[hole]; scratch: uint16[hole], uint32[256]. Returns how many live.
+    IN: uint16[hole], ranks below 2**14; OUT: uint16[hole]; scratch: uint16[hole], uint32[256].
+    Returns the number of live holes.
     """
     low, high = counts[:128], counts[128:]
     counts[:] = np.uint32(0)

@@ -1,13 +1,13 @@
 """Suit isomorphism: a dense index of hands up to a renaming of the suits, and its inverse.
 
-The idea is Waugh's (A Fast and Optimal Hand Isomorphism Algorithm, 2013); the layout is our own. Cards come in
-rounds; the order of rounds matters, that of cards within a round does not. A suit holds some ranks in each
-round: numbered as a mixed-radix number of colexicographic subset ranks, ranks held in earlier rounds left out.
-Suits that hold equally many cards in every round are interchangeable, so the numbers of such a group form a
-multiset, again numbered colexicographically. The *shape* (how many cards of each suit in each round, suits sorted)
-and the number of each group together are the hand's index: a bijection onto 0 .. size - 1.
+The idea is Waugh's (A Fast and Optimal Hand Isomorphism Algorithm, 2013); the layout is our own. Cards are dealt in
+rounds; the order of rounds matters, the order of cards within a round does not. The ranks that a suit holds in each
+round give its number: mixed-radix digits of colexicographic subset ranks, without ranks held in earlier rounds.
+Suits with equally many cards in every round are interchangeable, so the numbers of such a group form a multiset,
+again ranked colexicographically. The *shape* (the number of cards of each suit in each round, suits sorted) and the
+number of each group together give the hand's index: a bijection onto 0 .. size - 1.
 
-`HandIndexer((2, 3, 1, 1))` tells flop, turn and river apart; `HandIndexer((2, 5))` does not.
+`HandIndexer((2, 3, 1, 1))` distinguishes flop, turn and river; `HandIndexer((2, 5))` does not.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def hands_of_indices(indices: U64, tables: IndexTables, cards: U8) -> None:
 
 
 class HandIndexer:
-    """The index of hands dealt in `rounds`, e.g. (2, 3, 1, 1): see the module's text."""
+    """The index of hands dealt in `rounds`, e.g. (2, 3, 1, 1): see the module docstring."""
 
     def __init__(self, rounds: Sequence[int], deck: Deck = FULL_DECK) -> None:
         self.rounds = tuple(rounds)
@@ -237,7 +237,7 @@ class HandIndexer:
 
     @property
     def size(self) -> int:
-        """How many hands there are up to a renaming of the suits."""
+        """The number of hands up to a renaming of the suits."""
         return int(self.tables.first[-1])
 
     def index(self, cards: Iterable[int]) -> int:

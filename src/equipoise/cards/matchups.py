@@ -1,9 +1,9 @@
-"""The chance of one hole against every hole, when the rest of the board is dealt at random and nobody folds.
+"""The equity of one hole against every hole when the rest of the board is dealt at random and nobody folds.
 
-On a partial board every completion is ranked once for all of the opponent's holes. Where nothing is dealt and there
-are too many boards for that (hold'em: 2,118,760 for each hole), a table of all pairs is built once and kept in the
-cache: one board of each class under renaming of suits, all pairs compared, the counts then averaged over renamings.
-Counts are whole numbers, so results are exact up to the last rounding.
+Every completion of a partial board is ranked once for all opponent holes. Before any board there are too many
+completions for that (hold'em: 2,118,760 for each hole): a table of all pairs is built once and cached, by comparing all
+pairs on one board of each class under renamings of the suits and averaging the counts over the renamings. Counts are
+integers, so results are exact up to the final rounding.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ BATCH = 512  # boards whose ranks are held at a time; their number must fit sixt
 PIECES = 48
 FORMAT = 1  # of the kept table
 
-
 _0 = np.uint64(0)
-FLUSH = np.uint64(0x8888 << 32)  # set in a key that has a flush: see evaluate.py
+FLUSH = np.uint64(0x8888 << 32)  # set in a key that has a flush: see hand_ranks.py
 TWO_SUITED = np.uint64(0x2222 << 32)  # two cards more of every suit
 _tables: dict[tuple[Ranker, int], F32] = {}
 
 
 class Game(Protocol):
-    """What of a game's rules matters here."""
+    """The rules that equities depend on."""
 
     @property
     def deck(self) -> Deck: ...
@@ -236,7 +235,7 @@ def needs_table(game: Game) -> bool:
 
 
 def equity_table(game: Game, *, threads: int = 0, progress: Fraction | None = None) -> F32:
-    """[hole, opponent's hole] the chances of all pairs before anything is dealt, from the cache if it has them."""
+    """[hole, opponent's hole] the equities of all pairs before any board, from the cache or built."""
     ranker, count = game.ranker, game.hole_cards
     check_hole_cards(count, "equity")
     if (ranker, count) not in _tables:
@@ -259,7 +258,7 @@ def _build_table(ranker: Ranker, hole_cards: int, threads: int, progress: Fracti
     order = np.argsort(times, kind="stable")
     boards, times = boards[order], times[order]
     cuts = sorted({*range(0, len(boards), BATCH), *(np.flatnonzero(np.diff(times)) + 1).tolist(), len(boards)})
-    batches = list(pairwise(cuts))  # each of boards that stand for equally many
+    batches = list(pairwise(cuts))  # within a batch all classes have the same size
 
     def work(piece: int) -> I32:
         wins, beaten = np.zeros((holes, holes), np.int32), np.empty(holes, np.uint16)

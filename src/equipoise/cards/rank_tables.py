@@ -1,4 +1,4 @@
-"""Builds the tables of the hand ranker (`evaluate.py`) from the rules of poker, in a fraction of a second.
+"""Builds the tables of the hand ranker (`hand_ranks.py`) from the rules of poker, in a fraction of a second.
 
 Suits apart, a hand is a multiset of ranks. Each rank has a key such that the sums of all multisets of
 seven ranks differ (then those of fewer ranks differ too: add the same missing ranks to both). The sums are
@@ -38,7 +38,7 @@ THREE_CARD_CLASSES = ("high card", "pair", "flush", "straight", "three of a kind
 
 
 class BuiltTables(NamedTuple):
-    """What `evaluate.py` loads: see `RankTables` there for the first three."""
+    """What `hand_ranks.py` loads: see `RankTables` there for the first three."""
 
     start: U64  # [MOST_CARDS + 2] start key by number of cards; the last is the three-card ranking's
     row_start: U32  # [row]
@@ -71,7 +71,7 @@ def build() -> BuiltTables:
     for place, group, found, suited in groups:
         sums = keys[group].sum(axis=1)
         if len(np.unique(sums)) != len(sums):
-            raise AssertionError("rank keys do not tell all hands apart")
+            raise AssertionError("two hands have the same rank key")
         start[place] = (rows << SHIFT) + SUIT_COUNTERS * (8 - suited)
         slots.append(sums + (rows << SHIFT))
         values.append(found)

@@ -3,7 +3,7 @@
 Let A(x) be the reach of the opponent's holes before place x in the order of strength that share no card with mine:
 (all) - (those with my first card) - (those with my second). Then win minus lose is
 A(start of my group of ties) + A(its end) - A(end of all), and my own hole, counted wrongly in the last two, cancels.
-(Johanson and others 2011, with one pass instead of two.) What a fold is worth needs A(end of all) + my own hole.
+(Johanson and others 2011, with one pass instead of two.) The value of a fold needs A(end of all) + my own hole.
 
 Arrays `reach` and `out` are [hole, lane], sixteen lanes: see `core/simd.py`. `theirs` and `mine` hold the cards of the
 opponent's holes and of mine; on the last street both are sorted by strength, and `groups` says where each distinct
@@ -50,7 +50,7 @@ def _showdown_two(
 
 @inlined
 def without(total: Any, run: F32, card1: Int, card2: Int) -> Any:
-    """A: all that was summed but what has my cards."""
+    """A: the sum without the holes that have one of my cards."""
     return subtract(subtract(total, load(run, card1)), load(run, card2))
 
 
@@ -66,7 +66,7 @@ def sum_upto(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, groups:
     behind = 0
     for group in range(groups.shape[0]):
         here = groups[group, me]
-        for i in range(behind, here):  # the end of the group before is the start of this one
+        for i in range(behind, here):  # the end of the previous group is the start of this one
             store(out, i, add(load(out, i), without(total, run, mine.card1[i], mine.card2[i])))
         behind = here
         if group + 1 == groups.shape[0]:
@@ -104,7 +104,7 @@ def _showdown_one(reach: F32, out: F32, run: F32, mine1: U8, theirs1: U8, groups
 
 @kernel
 def meeting_lanes(reach: F32, out: F32, run: F32, mine: Cards, theirs: Cards, same: U16, two_cards: bool) -> None:
-    """The opponent's reach that can meet each of my holes: what a fold is multiplied by.
+    """The opponent's reach that can meet each of my holes: the factor of a fold's value.
 
     IN: float[their hole + 1, lane], its last row zero; uint16[my hole], which of theirs is the same hole (or that row);
     OUT: float[my hole, lane]; scratch: float[card, lane].

@@ -1,7 +1,7 @@
 """Renamings of the suits that change nothing, and deals that differ only by such a renaming.
 
-Where ranges and a board stay the same under some renamings of the suits, boards that these turn into each other are
-worked out once and counted as often as they occur.
+If some renamings of the suits keep the ranges and the board, then deals that they map to each other are evaluated once
+and counted as often as they occur.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def renamed_holes(deck: Deck, count: int, renaming: Renaming) -> U16:
 def renamings_that_keep(
     deck: Deck, count: int, weights: Sequence[F64], board: Iterable[int] = ()
 ) -> tuple[Renaming, ...]:
-    """The renamings that leave all weights (float64[hole] each) and the board as they are."""
+    """The renamings that keep all weights (float64[hole] each) and the board."""
     kept = []
     cards = set(board)
     for renaming in itertools.permutations(range(deck.suits)):
@@ -59,7 +59,7 @@ def renamings_that_keep(
 
 
 def renamings_that_fix(deck: Deck, renamings: Iterable[Renaming], cards: Iterable[int]) -> tuple[Renaming, ...]:
-    """Those of the renamings that turn the set of cards into itself."""
+    """The renamings that keep a set of cards."""
     wanted = set(cards)
     return tuple(r for r in renamings if {renamed_cards(deck, r)[card] for card in wanted} == wanted)
 
@@ -78,7 +78,7 @@ def deal_classes(deck: Deck, dead: Iterable[int], count: int, renamings: Sequenc
 
 @kernel
 def list_classes(live: U8, lanes: U64, card_mask: U64, place: U8, sets: U8, sizes: U16) -> int:
-    """Sets of live cards, one of each class; returns how many.
+    """Sets of live cards, one of each class; returns their number.
 
     IN: uint8[live card], uint64[renaming, suit], uint64[card]; scratch: uint8[card of a set], 0, 1, 2, ...;
     OUT: uint8[set, card], uint16[set].
@@ -105,7 +105,7 @@ def list_classes(live: U8, lanes: U64, card_mask: U64, place: U8, sets: U8, size
 
 @inlined
 def _class_size(mask: np.uint64, lanes: U64) -> np.uint16:
-    """How many sets the renamings make of this one, if it has the smallest mask of them; else 0."""
+    """The size of a set's class if its mask is the smallest of the class; else 0."""
     same = 0
     for renaming in range(lanes.shape[0]):
         renamed = _0

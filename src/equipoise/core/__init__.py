@@ -1,1 +1,1 @@
-"""What every room stands on: compiled kernels, files, errors, the machine."""
+"""The foundation of all packages: compiled kernels, files, errors, the machine."""

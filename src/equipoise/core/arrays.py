@@ -1,4 +1,4 @@
-"""Names for array types, for signatures; shapes stand in a comment or docstring beside them."""
+"""Short names of array types for signatures; shapes are given in comments or docstrings."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ CACHE_LINE = 64  # bytes
 
 
 def aligned_zeros(size: Int, dtype: type) -> Any:
-    """A flat array that starts with a cache line: sixteen floats then lie in one or two lines, which halves the time
-    of a kernel that loads them side by side (NumPy's own large arrays start 16 bytes after a line).
+    """A flat array that starts at a cache line, so that sixteen floats lie in one or two lines. This halves the time of
+    a kernel that loads them as lanes (NumPy's large arrays start 16 bytes after a line).
     """
     width = np.dtype(dtype).itemsize
     memory = np.zeros(int(size) * width + CACHE_LINE, np.uint8)
@@ -35,7 +35,7 @@ def aligned_zeros(size: Int, dtype: type) -> Any:
 
 
 def aligned(values: Any, dtype: type) -> Any:
-    """A copy that starts with a cache line."""
+    """A copy that starts at a cache line."""
     room = aligned_zeros(values.size, dtype)
     room[:] = values
     return room

@@ -1,14 +1,14 @@
-"""The one exception for bad input: a card, a range, a gamedef, a menu, a protocol line, a damaged file.
+"""The exception for bad input: a card, a range, a gamedef, a menu, a protocol line, a damaged file.
 
-Its text is one line that says what is wrong, where, and what would be right. The command line prints
-that line and exits with code 2; a library caller catches it as a plain `ValueError`.
+Its text is one line: what is wrong, where, and what would be right. The command line prints the line and exits with
+code 2; library callers can catch it as a `ValueError`.
 """
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Bad input. `where` names the file and line, `remedy` what would be right; both may be empty."""
+    """Bad input. `where` is the file and line, `remedy` says what would be right; both may be empty."""
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         self.what = _one_line(what)
@@ -18,7 +18,7 @@ class InputError(ValueError):
         super().__init__(f"{text}; {self.remedy}" if remedy else text)
 
     def at(self, where: str) -> InputError:
-        """The same complaint, located: what a file reader adds to what a field parser said."""
+        """The same error with a location: a file reader adds it to the error of a field parser."""
         return InputError(self.what, where=where, remedy=self.remedy)
 
 
@@ -26,24 +26,24 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-MOST_COUNT = 10**18  # of hands, deals, iterations: more than anybody waits for, and still a machine integer
+MOST_COUNT = 10**18  # hands, deals or iterations: more than anybody waits for, and still a machine integer
 
 
 def check_count(value: int, what: str, least: int = 1, most: int = MOST_COUNT) -> int:
-    """A number of things that somebody asked for, refused where it is below `least` or absurd; `what` is their name."""
+    """Check a requested number of things, from `least` to `most`; `what` is their name."""
     if not least <= value <= most:
         raise InputError(f"{_text(value)} {what}", remedy=f"use {least:,} to {most:,}")
     return value
 
 
 def shown(value: object, most: int = 40) -> str:
-    """Input quoted for a message, of whatever type: escaped, and cut where it is long."""
+    """Input of any type, quoted for a message: escaped, and cut if it is long."""
     text = _text(value)
     return repr(text if len(text) <= most else text[: most - 3] + "...")
 
 
 def _text(value: object) -> str:
-    """A value as text; Python itself refuses to write out integers of thousands of digits."""
+    """A value as text; Python refuses to print integers of thousands of digits."""
     try:
         return str(value)
     except (ValueError, RecursionError):

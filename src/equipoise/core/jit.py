@@ -1,9 +1,8 @@
-"""The one `@kernel` decorator: every compiled function of the package goes through it.
+"""The decorators that compile every kernel of the package: `@kernel` and its variants.
 
-Machine code is kept for the next process by the sources and options it was made of (`core/kernel_cache.py`).
-`NUMBA_BOUNDSCHECK=1` checks every index, `NUMBA_DISABLE_JIT=1` runs plain Python.
-
-The array types on kernel signatures (`core/arrays.py`) are for the reader and for mypy.
+Machine code is cached between processes by its sources and options (`core/kernel_cache.py`). `NUMBA_BOUNDSCHECK=1`
+checks every index; `NUMBA_DISABLE_JIT=1` runs plain Python. The array types on kernel signatures (`core/arrays.py`) are
+for readers and for mypy.
 """
 
 from __future__ import annotations
@@ -52,30 +51,30 @@ _KEY += "-checked" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") 
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first call, without the interpreter lock, and keep the machine code for the next process."""
+    """Compile on the first call, to run without the interpreter lock; the machine code is cached between processes."""
     return _compile(function)
 
 
 def inner(function: Function) -> Function:
-    """A kernel that only kernels call. It has no entry from Python: to unpack a plan or a workspace, a hundred arrays,
-    takes longer to compile than the kernel itself. A call from Python runs the plain function.
+    """A kernel that only kernels call. It has no entry from Python: the code that unpacks a plan or a workspace of a
+    hundred arrays takes longer to compile than the kernel itself. A call from Python runs the plain function.
     """
     return _without_entry(_compile(function, no_cpython_wrapper=True), function)
 
 
 def inlined(function: Function) -> Function:
-    """A kernel that is always part of its caller, and has no entry from Python either.
+    """A kernel that is always inlined into its caller, without an entry from Python.
 
-    For what is called per hand or per node: a call passes every array as seven words, a tuple of arrays as
-    hundreds, which can cost more than the work itself (an isomorphism index: 76 against 30 nanoseconds).
+    For kernels called per hand or per node: a call passes each array as seven words, so passing a tuple of arrays can
+    cost more than the work itself (an isomorphism index takes 76 nanoseconds instead of 30).
     """
     return _without_entry(_compile(function, forceinline=True, no_cpython_wrapper=True), function)
 
 
 def view(function: Function) -> Function:
-    """A function written out in its caller before compilation: one that returns part of an array, which compiled code
-    cannot do here, or one that takes so many arrays that passing them would take longer to compile than itself.
-    A kernel is optimised again in all that call it, and in all that call those: views are optimised once.
+    """A function inlined before compilation: one that returns part of an array, which kernels without Numba's runtime
+    cannot do, or one with many array arguments, which would take long to compile as a call. A kernel is optimised again
+    in each of its direct and indirect callers; a view only once.
     """
     return _compile(function, inline="always")
 
@@ -85,14 +84,14 @@ def _compile(function: Function, **more: Any) -> Function:
     if config.DISABLE_JIT:
         return function
     compiled = numba.njit(**OPTIONS, **more)(function)
-    if function.__closure__ is None:  # what a closure holds is in no source file
+    if function.__closure__ is None:  # the values in a closure are in no source file
         compiled._cache = KernelCache(function, f"{_KEY} {sorted(more.items())}")
     result: Function = compiled
     return result
 
 
 def _without_entry(compiled: Function, function: Function) -> Function:
-    """Numba must not look for an entry that is not there: its table of entries stays empty."""
+    """Keep Numba's table of entries empty, so that it does not look for the missing entry."""
     if compiled is function:
         return function
     dispatcher: Any = compiled

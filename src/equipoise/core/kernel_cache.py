@@ -1,12 +1,12 @@
-"""Compiled kernels and small tables between runs, by the sources they depend on.
+"""The cache of compiled kernels and small tables, by the sources they depend on.
 
     compiled/MODULE-DIGEST/NAME-DIGEST.kernel    the machine code of a function for one signature
     compiled/MODULE-DIGEST/NAME.arrays           tables that the module's code builds
 
-Numba's own cache does not notice an edit in another file that a kernel calls, and loads whatever lies in its files.
-This one takes its place: a kernel is found by the digest of all sources its module depends on (`sources.py`), checked
-to the last bit before it is loaded, and compiled again if anything is wrong with it. Only folders that we made are ever
-removed, below a folder that carries our tag, and never the one in use.
+It replaces Numba's own cache, which does not notice an edit in another file that a kernel calls, and does not verify
+its files. A kernel is looked up by the digest of all sources its module depends on (`sources.py`), verified by checksum
+before it is loaded, and compiled again if anything is wrong. Cleaning up removes only version folders below a folder
+with our tag, never the one in use.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from equipoise.core.sources import source_digest
 if TYPE_CHECKING:
     from equipoise.core.files.cache import Arrays
 
-KEPT_VERSIONS = 4  # of a module's folder
+KEPT_VERSIONS = 4  # folders of one module
 FORMAT = "equipoise kernel 1"
 TAG_FILE = "CACHEDIR.TAG"
 TAG = (
@@ -54,10 +54,10 @@ _DAY = 86400.0  # seconds
 
 @functools.cache
 def compiled_folder(module: str) -> Path:
-    """Where kernels and tables of a module lie, for its sources as they are; older versions are cleared away."""
+    """The folder of a module's kernels and tables for its current sources; the oldest versions are removed."""
     compiled = cache_folder("compiled")
     folder = compiled / f"{module}-{source_digest(module)}"
-    with contextlib.suppress(OSError):  # nothing is kept, everything still works
+    with contextlib.suppress(OSError):  # without a cache everything still works
         if not folder.is_dir():
             if not (compiled / TAG_FILE).exists():
                 (compiled / TAG_FILE).write_text(TAG)
@@ -82,15 +82,15 @@ def _forget_old_versions(module: str, current: Path) -> None:
 
 
 def cached_arrays(name: str, build: Callable[[], Arrays]) -> Arrays:
-    """The arrays that `build` makes, from the cache when it has them undamaged.
+    """The arrays that `build` returns, from the cache if it has them undamaged.
 
-    They are built again when the module that defines `build`, or one that it imports, has changed.
+    They are built again after a change of the module that defines `build` or of one that it imports.
     """
     return load_or_build(compiled_folder(build.__module__) / f"{name}.arrays", name, build)
 
 
 class KernelCache(_Cache):
-    """What Numba asks for the machine code of one function, and gives it to. `options` say how it is compiled."""
+    """Numba's cache of one function. `options` say how it is compiled."""
 
     def __init__(self, function: Callable[..., Any], options: str) -> None:
         code = function.__code__
@@ -102,7 +102,7 @@ class KernelCache(_Cache):
         return str(compiled_folder(self._module))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for a signature, or nothing if it is not there whole."""
+        """The kernel for a signature, or None if it is missing or damaged."""
         target_context.refresh()
         path, key = self._file(sig, target_context.codegen())
         with contextlib.suppress(InputError):
@@ -112,7 +112,7 @@ class KernelCache(_Cache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a kernel that was just compiled. What cannot be written costs a compilation, not the run."""
+        """Store a kernel that was just compiled. A failure to write is ignored: it costs only a compilation."""
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             warnings.warn(NumbaWarning(f"{self._name} cannot be kept: it refers to this process"), stacklevel=2)
             return
@@ -131,7 +131,7 @@ class KernelCache(_Cache):
         """Nothing waits to be written."""
 
     def _file(self, sig: Any, codegen: Any) -> tuple[Path, str]:
-        """Where a signature's kernel lies, and all that it depends on besides the sources."""
+        """The file of a signature's kernel, and everything it depends on besides the sources."""
         signature = ", ".join(_type_text(argument) for argument in sig)
         key = f"{self._name}({signature}) {codegen.magic_tuple()} {self._made_of}"
         digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
@@ -144,7 +144,7 @@ _pickled: Callable[[Any], bytes] = _dumps
 
 
 def _type_text(type_: Any) -> str:
-    """A type, spelled out: Numba calls two named tuples the same if their class names and members are."""
+    """A type in full: Numba's own text is the same for two named tuples of equal class names and members."""
     if not isinstance(type_, types.BaseTuple):
         return str(type_)
     members: Any = type_.types  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The machine: how many cores and how much memory there are to use, and how many threads may be asked for."""
+"""The machine: available cores and memory, and the number of threads to use."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 from equipoise.core.errors import InputError, check_count
 
 MOST_THREADS = 1024
-PLENTY = 2**63 - 1  # bytes: where a system does not say
+PLENTY = 2**63 - 1  # bytes: if the system does not say
 _GROUPS = Path("/sys/fs/cgroup")
 
 
 def all_cores() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads that an option asks for: 0 (or nothing) is all cores, an absurd number is refused."""
+    """The number of threads that an option asks for: 0 or None means all cores."""
     return check_count(threads or 0, "threads", 0, MOST_THREADS) or all_cores()
 
 
 def available_memory() -> int:
-    """Bytes that this process can still allocate: what the system has free, within its control groups' limits and the
-    limit on its address space.
+    """Bytes that this process can still allocate: the system's free memory, within the limits of its control groups and
+    of its address space.
     """
     return max(0, min((PLENTY, *_free_memory(), *_left_in_groups(), *_left_of_address_space())))
 
 
 def check_fits(needed: int, what: str, remedy: str) -> None:
-    """Refuse what needs more memory, in bytes, than there is."""
+    """Refuse work that needs more bytes of memory than are available."""
     free = available_memory()
     if needed > free:
         raise InputError(

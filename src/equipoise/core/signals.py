@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: both stop the program in the same way, and say by which exit code they did.
+"""Ctrl-C and SIGTERM: both stop the program in the same way, with the exit code of the signal.
 
-Work that can be saved runs inside `stopping`: the first signal only asks it to stop, a second one acts at once.
-Everywhere else both raise KeyboardInterrupt, so that files are closed and temporary ones removed.
+Work that can be saved runs inside `stopping`: the first signal asks it to stop, a second one interrupts it. Everywhere
+else both raise KeyboardInterrupt, so that files are closed and temporary files removed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def _interrupt(number: int, frame: object) -> None:
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, once; a second signal acts as it did before.
+    """An event that the first Ctrl-C or SIGTERM sets; a second signal has its usual effect.
 
-    Only the main thread can listen for signals; in any other the event is never set.
+    Only the main thread can handle signals; in any other the event is never set.
     """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():

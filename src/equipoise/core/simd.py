@@ -1,8 +1,8 @@
 """Sixteen floats as one value inside a kernel, so that one pass over the holes of a board serves sixteen reach vectors.
 
-Numba vectorises loops over a row, but not a loop whose body walks a row with a dependence (a running sum). Here the
-lanes are independent vectors and the row is walked once for all. An array is read and written sixteen at a time:
-`load(a, i)` is a[16 * i : 16 * i + 16]. For float32 and float64 arrays; plain LLVM vectors, so for any processor.
+Numba vectorises loops over a row, but not a loop with a dependence between its steps (a running sum). Here the lanes
+are independent vectors, and one loop over the row serves all of them. Arrays are read and written sixteen elements at a
+time: `load(a, i)` is a[16 * i : 16 * i + 16]. Elements are float32 or float64; plain LLVM vectors run on any processor.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def scatter_tile(typing_context: Any, lanes: Any, start: Any, factors: Any, offs
 
 
 def _first_lanes(builder: Any, count: Any) -> Any:
-    """Which lanes are among the first so many."""
+    """Which lanes are among the first `count`."""
     index = ir.VectorType(ir.IntType(64), LANES)
     undefined = ir.Constant(index, ir.Undefined)
     one = builder.insert_element(undefined, count, ir.Constant(ir.IntType(32), 0))
@@ -364,7 +364,7 @@ def where_above(_typing_context: Any, left: Any, right: Any) -> Any:
 
 @_intrinsic
 def played(typing_context: Any, lanes: Any, table: Any, place: Any) -> Any:
-    """What passes a table: lanes times sixteen probabilities, or those of the lanes that are bits of a uint16."""
+    """Lanes times sixteen probabilities of a table; a table of uint16 has a bit per lane, one or zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes_type, table_type, place_type = signature.args

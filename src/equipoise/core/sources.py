@@ -1,8 +1,8 @@
-"""Which sources a module depends on, and a digest of them: what compiled kernels and built tables are cached by.
+"""The digest of the sources that a module depends on: the key of cached kernels and tables.
 
-A kernel can only use what its module defines or imports when it is loaded. So its digest covers its own module and, in
-turn, all modules of the package that are imported at the top level; comments and docstrings do not count. Editing a
-help text recompiles nothing. What was found in a file is kept by the file's own digest: only edited files are parsed.
+A kernel can use only names that its module defines or imports. So the digest covers the module and, recursively, all
+modules of the package imported at the top level, without comments and docstrings: editing a help text recompiles
+nothing. Parsed files are remembered by their own digest, so only edited files are parsed again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGITS = 8  # bytes of a digest
 
 
 class _Source(NamedTuple):
-    """What counts of a file: a digest of its code, and the names it imports at the top level."""
+    """A digest of a file's code, and the names it imports at the top level."""
 
     code: str
     imports: list[str]
@@ -45,7 +45,7 @@ def source_digest(module: str) -> str:
         names = _closure(module, sources)
     else:
         names = set(sources)
-        with contextlib.suppress(AttributeError, TypeError, OSError):  # typed in: it has no file
+        with contextlib.suppress(AttributeError, TypeError, OSError):  # an interactive session has no file
             digest.update(Path(sys.modules[module].__file__ or "").read_bytes())
     for name in sorted(names):
         digest.update(f"{name} {sources[name].code}\n".encode())
@@ -64,7 +64,7 @@ def _closure(module: str, sources: dict[str, _Source]) -> set[str]:
 
 @functools.cache
 def _sources() -> dict[str, _Source]:
-    """{module: what counts of it} of the whole package."""
+    """The sources of all modules of the package."""
     path = cache_folder("compiled") / "sources"
     known: dict[str, list[object]] = {}
     with contextlib.suppress(InputError):
@@ -96,7 +96,7 @@ def _read(text: bytes) -> _Source:
 
 
 def _is_text(node: ast.stmt) -> bool:
-    """Is it a docstring, or another text that nobody reads but people?"""
+    """Is it a docstring or another bare string?"""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 

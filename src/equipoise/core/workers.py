@@ -1,7 +1,7 @@
-"""Work that is mostly Python, on several cores: processes forked from this one, which see all it has in memory.
+"""Runs work that is mostly Python on several cores, in processes forked from this one, which share its memory.
 
-Kernels run in threads; a function that holds the interpreter between small kernels gains nothing from those. Where
-there is no safe fork (only Linux has one) the work is done one after the other in a thread.
+Kernels run in threads; a function that holds the interpreter lock between small kernels gains nothing from threads.
+Only Linux can fork safely; elsewhere the work runs sequentially in one thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from equipoise.core.errors import InputError
 
-_target: list[Callable[..., Any]] = []  # in a worker: what it does
+_target: list[Callable[..., Any]] = []  # in a worker: the function it runs
 
 
 def _begin(target: Callable[..., Any]) -> None:
@@ -34,8 +34,8 @@ def _work(*arguments: Any) -> Any:
 def workers(target: Callable[..., Any], count: int) -> Iterator[Callable[..., Future[Any]]]:
     """A function that takes arguments of `target` and returns the future of its result.
 
-    Workers start with the first arguments: what should be compiled or built but once, do before. Only arguments and
-    results travel; `target` and all it refers to are the parent's as they were then.
+    Workers are forked at the first call: compile and build whatever they share before that. Only arguments and results
+    are sent between processes; `target` and all it refers to are copies from the time of the fork.
     """
     forks = count > 1 and sys.platform == "linux"
     pool: Executor
@@ -47,6 +47,6 @@ def workers(target: Callable[..., Any], count: int) -> Iterator[Callable[..., Fu
     try:
         yield lambda *arguments: pool.submit(_work if forks else target, *arguments)
     except BrokenProcessPool:
-        raise InputError("a worker process has ended", remedy="is there memory enough? try fewer threads") from None
+        raise InputError("a worker process has ended", remedy="check the memory, or try fewer threads") from None
     finally:
         pool.shutdown(cancel_futures=True)

@@ -1,7 +1,7 @@
-"""Bet menus: which raises a betting tree offers, by street and by the number of bets before.
+"""Bet menus: the raises that a betting tree offers, by street and by the number of earlier bets.
 
 A size is a fraction of the pot after calling, `"min"` (the smallest legal raise) or `"all-in"`. Fraction f of a pot P
-raises to the opponent's total + round(f x P), halves away from zero. A size below the legal minimum is left out; one at
+raises to the opponent's total + round(f x P), halves away from zero. A size below the legal minimum is dropped; one at
 or above the stack is all-in; equal sizes merge. The first bet or raise of a street takes its size from `bet`, the next
 from `raise`, then `three_bet`, and all later ones from `four_bet`. Blinds are not bets: an opening raise before the
 flop is a `bet`. (This reading of Slumbot NL's menu gives its published 835 sequences to the flop exactly.)
@@ -33,7 +33,7 @@ _KEYS = (*LEVELS, "cap")
 
 @dataclass(frozen=True)
 class BetMenu:
-    """Sizes by street, player and level (see LEVELS), the most bets a street, and when a bet counts as all-in."""
+    """Sizes by street, player and level (see LEVELS), the maximum number of bets a street, and the all-in threshold."""
 
     sizes: tuple[tuple[tuple[tuple[Size, ...], ...], ...], ...]  # [street][player][level]
     caps: tuple[int, ...]  # [street]
@@ -70,7 +70,7 @@ class BetMenu:
 def _check_keys(table: Mapping[str, Any], known: Sequence[str], what: str, where: str) -> None:
     for key in table:
         if key not in known:
-            raise InputError(f"unknown key {shown(key)} in {what}", where=where, remedy=f"known are {', '.join(known)}")
+            raise InputError(f"unknown key {shown(key)} in {what}", where=where, remedy=f"known: {', '.join(known)}")
 
 
 def _subtable(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
@@ -81,7 +81,7 @@ def _subtable(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, An
 
 
 def _merged(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sizes and cap of several tables, later ones first."""
+    """Sizes and cap of several tables; later tables take precedence."""
     merged: dict[str, Any] = {}
     for layer in layers:
         merged |= {key: layer[key] for key in _KEYS if key in layer}
@@ -94,7 +94,7 @@ def street_names(streets: int) -> tuple[str, ...]:
 
 
 def _levels(table: Mapping[str, Any], where: str) -> tuple[tuple[Size, ...], ...]:
-    """Sizes of each level; one that is not given is as the level before it."""
+    """Sizes of each level; the default is the previous level."""
     if "bet" not in table:
         raise InputError("a bet menu without bet", where=where, remedy='write e.g. bet = [0.5, 1.0, "all-in"]')
     levels: list[tuple[Size, ...]] = []
@@ -120,7 +120,7 @@ def _sizes(value: Any, level: str, where: str) -> tuple[Size, ...]:
 
 def _cap(value: Any, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= UNCAPPED:
-        raise InputError(f"cap {shown(value)}", where=where, remedy="give the most bets a street, e.g. cap = 3")
+        raise InputError(f"cap {shown(value)}", where=where, remedy="give the maximum bets per street, e.g. cap = 3")
     return value
 
 
@@ -155,12 +155,12 @@ def load_menu_table(name: str) -> Mapping[str, Any]:
 
 
 def round_half_away(value: float) -> int:
-    """Nearest whole number, halves away from zero: the twin of what the tree's kernel does."""
+    """The nearest integer, halves away from zero, as in the tree's kernel."""
     return math.floor(value + 0.5)
 
 
 def betting_table(value: Any, where: str = "") -> dict[str, Any]:
-    """What a recipe says of betting: a table, or the name of a menu."""
+    """The betting of a recipe: a table, or the name of a menu."""
     if isinstance(value, str):
         return dict(load_menu_table(value))
     if not isinstance(value, Mapping):

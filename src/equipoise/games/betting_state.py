@@ -1,9 +1,9 @@
-"""The betting state of one hand: who may do what, what it costs, and what the hand pays.
+"""The betting state of one hand: legal actions, their cost, and the payoffs.
 
 An action is one number, here and in the betting tree: FOLD, CALL (check or call), or the total number of chips that
 the player has put into the pot in the whole hand after raising (the ACPC dealer's `rN`; in limit games the one legal
-total). The rules are those of that dealer: a raise is at least as large as the last one, an all-in below the
-minimum is legal, a fold needs something to fold to, and nobody bets against an opponent who is all-in.
+total). The rules are the dealer's: a raise is at least as large as the last one, an all-in below the minimum is legal,
+a fold is legal only facing a bet, and nobody bets against an opponent who is all-in.
 States are values: `apply` returns a new one.
 """
 
@@ -20,7 +20,7 @@ CALL = 0
 
 
 class Legal(NamedTuple):
-    """The legal actions: always call; raises to any total from `raise_min` to `raise_max`, none where both are 0."""
+    """The legal actions: call (always), and raises to `raise_min` up to `raise_max`; no raises if both are 0."""
 
     fold: bool
     raise_min: int
@@ -102,7 +102,7 @@ class BettingState:
         return min(max(self.spent), self.rules.stacks[self.player]) - self.spent[self.player]
 
     def legal(self) -> Legal:
-        """What the player to act may do."""
+        """The legal actions of the player to act."""
         if self.is_over:
             return Legal(False, 0, 0)
         rules, stack, most = self.rules, self.rules.stacks[self.player], max(self.spent)
@@ -163,7 +163,7 @@ class BettingState:
         )
 
     def payoffs(self, deal: Deal) -> tuple[int, int]:
-        """What each player wins, in chips, when the hand is over (chips nobody could call are returned)."""
+        """What each player wins, in chips, when the hand is over (uncalled chips are returned)."""
         if not self.is_over:
             raise InputError("the hand is not over", remedy="play it to the end")
         stake = min(self.spent)
@@ -178,7 +178,7 @@ class BettingState:
         return (stake, -stake) if winner == 0 else (-stake, stake)
 
     def legal_text(self) -> str:
-        """What the player to act may do, in words."""
+        """The legal actions in words."""
         if self.is_over:
             return "the hand is over"
         legal = self.legal()

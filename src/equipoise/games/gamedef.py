@@ -2,7 +2,7 @@
 
 The format is the ACPC dealer's: `GAMEDEF`, one `key = values` a line, `END GAMEDEF`; `#` starts a comment. One key is
 ours: `handRanking = three-card`, for Rhode Island hold'em (the default, `standard`, is the dealer's ranking).
-A key that nobody knows is refused, since a misspelt one would silently change the game.
+An unknown key is refused, since a misspelt one would silently change the game.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _MOST_DIGITS = 10
 
 
 def read_gamedef(text: str, name: str = "", source: str = "gamedef") -> GameRules:
-    """The rules that a gamedef's text says; `source` names the text in messages."""
+    """The rules of a gamedef's text; `source` names the text in messages."""
     return _Reader(source).read(text, name)
 
 
 class _Reader:
-    """One gamedef being read: the values found so far, and the line each stands on."""
+    """The state of reading a gamedef: the values so far, and the line of each."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -71,15 +71,15 @@ class _Reader:
         key = key.lower()
         if not equals and key in ("limit", "nolimit"):
             if self.limit is not None:
-                self.refuse("the betting is said twice", number, "say limit or nolimit once")
+                self.refuse("the betting is given twice", number, "give limit or nolimit once")
             self.limit = key == "limit"
             return
         if not equals:
             self.refuse(f"no '=' in {shown(line)}", number, "write a field as name = value")
         if key not in _SPELLING:
-            self.refuse(f"unknown field {shown(key)}", number, f"known are {', '.join(_SPELLING.values())}")
+            self.refuse(f"unknown field {shown(key)}", number, f"known: {', '.join(_SPELLING.values())}")
         if key in self.lines:
-            self.refuse(f"{_SPELLING[key]} is said twice", number, f"it stands on line {self.lines[key]} already")
+            self.refuse(f"{_SPELLING[key]} is given twice", number, f"it is already on line {self.lines[key]}")
         self.lines[key] = number
         if key == "handranking":
             if rest not in _RANKINGS:
@@ -125,7 +125,7 @@ class _Reader:
             raise error.at(self.place_of(error)) from None
 
     def place_of(self, error: InputError) -> str:
-        """The line of the field that a complaint of `GameRules` names, else the file."""
+        """The line of the field that an error of `GameRules` names, else the file."""
         for key, spelling in _SPELLING.items():
             if spelling in error.what and key in self.lines:
                 return f"{self.source}:{self.lines[key]}"

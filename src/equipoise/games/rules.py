@@ -1,4 +1,4 @@
-"""The rules of a two-player hold'em-like game: what an ACPC gamedef says, checked, as one frozen value.
+"""The rules of a two-player hold'em-like game: the content of an ACPC gamedef as one checked, frozen value.
 
 Two players, limit or no-limit, any number of rounds; chips are whole numbers. Hands are ranked by the standard
 ranking of all cards a player sees (at most seven), or by the three-card one of Rhode Island hold'em.
@@ -21,8 +21,8 @@ PLAYERS = 2
 MOST_CARDS = 7
 MOST_ROUNDS = 8
 UNLIMITED_RAISES = 255  # as in the ACPC dealer
-UNLIMITED_STACK = 2**31 - 1  # as in the ACPC dealer: of a limit game whose bets never come to it
-MOST_CHIPS = 500_000_000  # that a player can put in: the whole pot, and a raise of as many again, fit 32 bits
+UNLIMITED_STACK = 2**31 - 1  # as in the ACPC dealer: for limit games, whose bets never reach it
+MOST_CHIPS = 500_000_000  # a player's chips in the pot: the pot and a raise of its size then fit 32 bits
 STREETS = ("preflop", "flop", "turn", "river")
 
 
@@ -56,7 +56,7 @@ class GameRules:
             if len(values) != self.rounds:
                 raise InputError(f"{name} has {len(values)} values for {self.rounds} rounds", remedy="give one a round")
         if any(player not in range(PLAYERS) for player in self.first):
-            raise InputError("firstPlayer names a player that is not there", remedy="use 1 or 2")
+            raise InputError("firstPlayer names a player that does not exist", remedy="use 1 or 2")
         if any(not 0 <= count <= UNLIMITED_RAISES for count in self.max_raises):
             raise InputError("maxRaises is out of range", remedy=f"use 0 to {UNLIMITED_RAISES}")
 
@@ -68,7 +68,7 @@ class GameRules:
         if any(size <= 0 for size in self.raise_sizes):
             raise InputError("raiseSize must be positive", remedy="write e.g. raiseSize = 10 10 20 20")
         if not self.limit and self.raise_sizes:
-            raise InputError("raiseSize in a no-limit game", remedy="remove it, or say limit")
+            raise InputError("raiseSize in a no-limit game", remedy="remove it, or write limit")
         if max(self.stacks) > UNLIMITED_STACK or self.most_chips > MOST_CHIPS:
             by_raises = self.limit and max(self.stacks) <= UNLIMITED_STACK
             key = "raiseSize and maxRaises let" if by_raises else "stack lets"
@@ -88,7 +88,7 @@ class GameRules:
 
     @property
     def rounds(self) -> int:
-        """How many betting rounds there are."""
+        """The number of betting rounds."""
         return len(self.board_cards)
 
     @property
@@ -98,7 +98,7 @@ class GameRules:
 
     @property
     def most_chips(self) -> int:
-        """The most that a player can put in: the larger stack, or what all raises of a limit game come to."""
+        """The most that a player can put in: the larger stack, or the sum of all raises in a limit game."""
         if not self.limit:
             return max(self.stacks)
         raised = sum(count * size for count, size in zip(self.max_raises, self.raise_sizes, strict=True))
@@ -106,16 +106,16 @@ class GameRules:
 
     @property
     def hand_cards(self) -> int:
-        """How many cards a player's hand has at showdown."""
+        """The number of cards of a player's hand at showdown."""
         return self.hole_cards + sum(self.board_cards)
 
     @property
     def deal_size(self) -> int:
-        """How many cards both players and the board take."""
+        """The number of cards dealt to both players and the board."""
         return PLAYERS * self.hole_cards + sum(self.board_cards)
 
     def board_size(self, round_: int) -> int:
-        """How many board cards are out in a round."""
+        """The number of board cards in a round."""
         return sum(self.board_cards[: round_ + 1])
 
     def deals(self, round_: int) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class GameRules:
         return (self.hole_cards, *(count for count in self.board_cards[: round_ + 1] if count))
 
     def unordered_deals(self, round_: int) -> tuple[int, ...]:
-        """The same with the whole board as one deal."""
+        """The same, with the whole board as one deal."""
         board = self.board_size(round_)
         return (self.hole_cards, board) if board else (self.hole_cards,)
 
@@ -140,7 +140,7 @@ class GameRules:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the rules, the name aside: what a file made for them is marked with."""
+        """A digest of the rules without the name, stored in files made for them."""
         from equipoise.games.gamedef import write_gamedef
 
         return hashlib.blake2b(write_gamedef(self).encode(), digest_size=8).hexdigest()

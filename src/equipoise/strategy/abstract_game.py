@@ -1,7 +1,7 @@
 """An abstract game: the rules of a game, the bets to consider, and the buckets of its hands.
 
-It is what a solver solves and what the numbers of a strategy mean. Its betting tree, its slot layout and its buckets
-follow from it; its fingerprints say whether two of them are the same. Recipes and strategy files hold one each.
+It is the game that a solver solves, and it gives the numbers of a strategy their meaning. It determines the betting
+tree, the slot layout and the buckets; fingerprints identify it. Recipes and strategy files contain one each.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ KEYS = ("game", "betting", "cards")  # of a recipe
 
 @dataclass(frozen=True, eq=False)
 class AbstractGame:
-    """Rules, bets and cards. `betting` is the table of the bet menu as written; None in limit games, and in no-limit
-    games whose bets are not known: those have no tree.
+    """Rules, bets and cards. `betting` is the table of the bet menu as written. It is None in limit games, and in
+    no-limit games without a menu, which have no tree.
     """
 
     rules: GameRules
@@ -55,7 +55,7 @@ class AbstractGame:
         return SlotLayout(self.tree, self.cards.buckets(self.rules))
 
     def buckets(self, progress: Progress | None = None) -> BucketMap:
-        """The bucket map: opened if it was built before, else built."""
+        """The bucket map, from the cache or built."""
         found = build_map(self.rules, self.cards, progress)
         planned = self.cards.buckets(self.rules)
         if found.buckets != planned:
@@ -63,14 +63,14 @@ class AbstractGame:
         return found
 
     def fingerprints(self) -> dict[str, str]:
-        """Digests of what the numbers of a table mean: the game, the tree, the buckets."""
+        """Digests of the game, the tree and the buckets, which give the numbers of a table their meaning."""
         tree = self.tree
         nodes = blake2b(tree.parent.tobytes() + tree.action.tobytes() + tree.kind.tobytes(), digest_size=8)
         buckets = map_fingerprint(self.rules, self.cards.text())
         return {"game": self.rules.fingerprint, "tree": nodes.hexdigest(), "buckets": buckets}
 
     def header(self) -> dict[str, Any]:
-        """All of it, for the header of a file."""
+        """The abstract game as the header of a file."""
         return {
             "name": self.rules.name,
             "gamedef": write_gamedef(self.rules),
@@ -81,7 +81,7 @@ class AbstractGame:
 
     @classmethod
     def of_header(cls, header: Mapping[str, Any], where: str, remedy: str) -> AbstractGame:
-        """The abstract game of a file's header; refused if today's code makes another tree or other buckets of it."""
+        """The abstract game of a file's header; refused if it gives another tree or other buckets today."""
         try:
             rules = read_gamedef(header["gamedef"], name=header["name"], source=where)
             cards = CardRecipe.model_validate_json(json.dumps(header["cards"]))
@@ -103,7 +103,7 @@ def read_abstract_game(
 ) -> AbstractGame:  # fmt: skip
     """The abstract game of a recipe's keys `game`, `betting` and `cards`; files that it names are relative to `path`.
 
-    `game` takes the place of the one it names; `default_menu` is for no-limit games without `betting`.
+    `game` replaces the one it names; `default_menu` is for no-limit games without `betting`.
     """
     where = str(path or "")
     rules = (
@@ -115,7 +115,7 @@ def read_abstract_game(
             raise InputError(f"betting: {rules.name} is a limit game", where=where, remedy="leave out [betting]")
     elif "betting" in table or default_menu is not None:
         betting = betting_table(table.get("betting", default_menu), where)
-        BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # refused here, where its file is known
+        BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # errors here name the file
     cards = read_card_recipe(with_base(table.get("cards", "lossless"), path), rules, where)
     return AbstractGame(rules, betting, cards, name or rules.name)
 
@@ -131,7 +131,7 @@ def _read_game(value: Any, path: Path | None, where: str) -> GameRules:
 
 
 def with_base(cards: Any, path: Path | None) -> Any:
-    """A file of a base abstraction is named relative to the recipe; its path is made absolute here."""
+    """Make the path of a base abstraction, which is relative to the recipe, absolute."""
     if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
         base = cards["public"].get("base")
         if isinstance(base, str):

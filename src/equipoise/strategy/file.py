@@ -1,4 +1,4 @@
-"""Strategy files: the probabilities of a profile, as float32 or as bytes, with all it takes to play them elsewhere.
+"""Strategy files: the probabilities of a profile, as float32 or as bytes, with everything needed to play them.
 
 The header holds the gamedef, the bet menu and the card recipe, so that the tree and the buckets can be made again, and
 the fingerprints of both, so that a file is never read with others. A file is checked to the last bit whenever it is
@@ -41,11 +41,11 @@ class StrategyFile:
     game: AbstractGame
     stored: Any
     path: Path
-    about: Mapping[str, Any]  # strategy (average or current), iterations, seconds, nodes, as the run says
+    about: Mapping[str, Any]  # from the run: strategy (average or current), iterations, seconds, nodes
 
     @cached_property
     def name(self) -> str:
-        """What marks files made for it: a checksum of its numbers."""
+        """A checksum of its numbers, stored in files made for it."""
         return f"{self.path.name} {xxhash.xxh3_64_hexdigest(self.stored.view(np.uint8).data)}"
 
     @property
@@ -67,19 +67,19 @@ class StrategyFile:
 
     @cached_property
     def buckets(self) -> BucketMap:
-        """The map of its cards, built if need be."""
+        """The map of its cards, built if necessary."""
         return self.game.buckets()
 
     @cached_property
     def profile(self) -> Profile:
-        """All probabilities as float32; those of a byte file are made here."""
+        """All probabilities as float32, converted from bytes if necessary."""
         return Profile(self.game.layout, self.stored if self.kind == FLOAT32 else from_bytes(self.stored))
 
     def at(self, node: int) -> F32:
         """[bucket, action] the probabilities of one decision node."""
         tree, layout = self.tree, self.game.layout
         if not 0 <= node < len(tree) or tree.kind[node] != DECISION:
-            raise InputError(f"node {node} is no decision", remedy="name one where a player acts")
+            raise InputError(f"node {node} is not a decision", remedy="give one where a player acts")
         part: F32 = layout.at(self.stored, node)
         return part if self.kind == FLOAT32 else from_bytes(part)  # type: ignore[arg-type]
 
@@ -105,8 +105,8 @@ def save_stored(path: str | Path, game: AbstractGame, stored: F32 | U8, about: M
 def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyFile:
     """The strategy of a file, or of a run folder (its float32 file, or else its bytes).
 
-    Its probabilities are mapped, or `copied` into memory, if they take at most half of what is free: for servers, which
-    must play on when somebody truncates the file.
+    Its probabilities are memory-mapped, or `copied` if they take at most half of the free memory: for servers, which
+    must survive a truncation of the file.
     """
     path = _find(Path(path_or_run))
     header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=copied and _fits_in_memory(path))
@@ -118,7 +118,7 @@ def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyF
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """What a strategy file says of its making: its strategy, iterations, seconds, nodes."""
+    """How a strategy file was made: its strategy, iterations, seconds, nodes."""
     return dict(load_header(path, FORMAT, remedy=REMEDY)["about"])
 
 

@@ -1,4 +1,4 @@
-"""A profile: action probabilities for every decision node and bucket, laid out as `tree/infosets.SlotLayout` says."""
+"""A profile: action probabilities for every decision node and bucket, in the layout of `SlotLayout`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Profile:
 
     @classmethod
     def random(cls, layout: SlotLayout, rng: np.random.Generator) -> Profile:
-        """Probabilities drawn at random: for tests and benchmarks."""
+        """Random probabilities, for tests and benchmarks."""
         profile = cls(layout, rng.random(layout.slots, np.float32))
         for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
             chances = profile.at(node)

@@ -1,4 +1,4 @@
-"""A node of a solved strategy: what it plays with every hand, where the board is known, else with every bucket."""
+"""A node of a solved strategy: its actions by hand if the board is known, else by bucket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from equipoise.tree.lines import action_names, find_line, line_of, path_to
 
 @dataclass(frozen=True, eq=False)
 class StrategyView:
-    """A decision. By bucket: `table`; by hole, where the board is known: the arrays below it, else of length zero."""
+    """A decision: `table` by bucket, and the arrays after it by hole if the board is known, else empty."""
 
     line: str
     street: str
@@ -30,7 +30,7 @@ class StrategyView:
     board: tuple[int, ...]
     holes: I32  # those that can be held
     bucket: I32  # [hole]
-    weight: F64  # [hole] how often the player brings it here
+    weight: F64  # [hole] the player's reach probability
     strategy: F64  # [action, hole]
     deck: Deck
     hole_cards: int
@@ -45,7 +45,7 @@ class StrategyView:
 
     @property
     def frequency(self) -> F64:
-        """[action] how often the player takes each, over all holes; over all buckets alike where no board is known."""
+        """[action] its overall frequency: over holes by reach, or uniformly over buckets if the board is unknown."""
         if not self.by_hole:
             return np.asarray(self.table.mean(axis=0, dtype=np.float64))
         total = self.weight.sum()
@@ -83,7 +83,7 @@ class StrategyView:
 
 
 def show_strategy(strategy: StrategyFile | str | Path, line: str = "", board: str = "") -> StrategyView:
-    """A decision of a strategy: a line of betting such as `raise 300, call`, and the board, if it is to be by hand."""
+    """A decision of a strategy after a line such as `raise 300, call`; with a board, by hand."""
     if not isinstance(strategy, StrategyFile):
         strategy = load_strategy(strategy)
     tree, rules = strategy.tree, strategy.rules
@@ -105,7 +105,7 @@ def show_strategy(strategy: StrategyFile | str | Path, line: str = "", board: st
 
 
 def _by_hole(strategy: StrategyFile, node: int, board: tuple[int, ...]) -> tuple[I32, I32, F64, F64]:
-    """Holes, their buckets, how often each is brought to a node by its own player, and [action, hole] played there."""
+    """Holes, their buckets, the reach of each by its own player, and the strategy [action, hole] of a node."""
     tree, rules = strategy.tree, strategy.rules
     street, player = int(tree.street[node]), int(tree.player[node])
     streets = range(street + 1)

@@ -1,4 +1,4 @@
-"""Tables of a strategy by information set: averages or regrets made probabilities, and bytes.
+"""Tables of a strategy by information set: from averages or regrets to probabilities, and to bytes.
 
 One byte a probability, those of an information set summing to 255: each is rounded down, and the units that are missing
 go to those that lost most (the largest remainders; of equal ones, to the first). So zero stays zero, one stays one, and
@@ -20,7 +20,7 @@ UNITS = 255
 
 
 class Blocks(NamedTuple):
-    """The information sets of a table in the order of its slots: a group of decisions, again for each bucket."""
+    """The information sets of a table in slot order: groups of decisions, repeated for each bucket."""
 
     buckets: I64  # [group] a street's and player's
     first: I64  # [group + 1] its decisions
@@ -41,14 +41,14 @@ class Blocks(NamedTuple):
 
 
 def probabilities(layout: SlotLayout, table: F32, out: F32 | None = None) -> F32:
-    """In proportion to the positive parts of a table, all actions alike where there are none; `out` may be it."""
+    """Probabilities proportional to the positive part of a table, uniform if it is zero; `out` may be the table."""
     chances = np.empty_like(table) if out is None else out
     normalise(Blocks.of(layout), table, chances)
     return chances
 
 
 def to_bytes(layout: SlotLayout, table: F32) -> U8:
-    """The same as bytes, by the rule above; the probabilities themselves are such a table."""
+    """The probabilities of a table as bytes; a table of probabilities gives itself."""
     levels = np.empty(len(table), np.uint8)
     quantise(Blocks.of(layout), table, np.empty(MOST_ACTIONS), levels)
     return levels

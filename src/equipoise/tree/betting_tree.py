@@ -1,9 +1,9 @@
 """The flat betting tree of any rules and any bet menu.
 
-Struct of arrays, no cards in it. Nodes are numbered street by street, in each street level by level: a street is one
-slice, parents come before children, and the children of a node are neighbours. A call that ends a street leads to a
-DEAL node, whose one child opens the next street; a call of an all-in leads to a SHOWDOWN at once, on whatever street it
-happens: its board is still to be completed. `BettingState` is the slow twin that tests compare this with.
+A struct of arrays, without cards. Nodes are numbered street by street, and level by level within a street: a street is
+one slice, parents come before children, and the children of a node are contiguous. A call that ends a street leads to a
+DEAL node, whose one child opens the next street. A call of an all-in leads directly to a SHOWDOWN, on any street, whose
+board is still to be completed. `BettingState` is the slow twin in the tests.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from equipoise.games.rules import PLAYERS, GameRules
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
 MOST_NODES = 2**31 - 1
 MOST_ACTIONS = 2 + 64
-BYTES_A_NODE = 64  # of a tree while it grows, and later of the tree, its offsets, and a solver's records of it
+BYTES_A_NODE = 64  # of the tree while it is built; later of the tree, its offsets and a solver's records
 
-# columns of a betting state in kernels: while the tree grows, while a hand is played
+# columns of a betting state in kernels, for building the tree and for playing a hand
 KIND, PLAYER, SPENT, RAISES, WAITING, MIN_RAISE = 0, 1, 2, 4, 5, 6  # spent: one column a player
 COLUMNS = 7
 _LAST_LEVEL = len(LEVELS) - 1
@@ -76,14 +76,14 @@ class BettingTree:
         return [opens[self.street[opens] == street] for street in range(self.rules.rounds)]
 
     def count(self, kind: int) -> list[int]:
-        """How many nodes of a kind each street has."""
+        """The number of nodes of a kind on each street."""
         return [
             int((self.kind[self.street_first[s] : self.street_first[s + 1]] == kind).sum())
             for s in range(self.rules.rounds)
         ]
 
     def actions_by_street(self) -> list[int]:
-        """How many actions all decision nodes of a street have together."""
+        """The total number of actions of all decision nodes of each street."""
         decisions = np.where(self.kind == DECISION, self.num_children, 0)
         return [int(decisions[self.street_first[s] : self.street_first[s + 1]].sum()) for s in range(self.rules.rounds)]
 
@@ -105,7 +105,7 @@ class BettingTree:
         return state
 
     def find(self, state: BettingState) -> int:
-        """The node of a betting state whose every action is in the tree."""
+        """The node of a betting state; all its actions must be in the tree."""
         node = 0
         for actions in state.rounds:
             for action in actions:
@@ -141,7 +141,7 @@ def find_first_decisions(parent: I32, kind: U8, player: I8, acted: U8, first: U8
 
 @dataclass(frozen=True)
 class Root:
-    """Where a tree starts in the middle of a hand: a street, the chips of each player, and chips that are neither's."""
+    """The start of a tree in the middle of a hand: a street, the chips of each player, and dead chips in the pot."""
 
     street: int
     chips: int
@@ -151,8 +151,8 @@ class Root:
 def build_tree(
     rules: GameRules, menu: BetMenu | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
 ) -> BettingTree:
-    """The betting tree of a game; a no-limit game needs a menu. One that is too large, for `most_nodes` or for the
-    memory that is free, is refused before a node of it is made.
+    """The betting tree of a game; a no-limit game needs a menu. A tree that has more than `most_nodes` nodes or
+    does not fit into memory is refused before it is built.
     """
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
@@ -164,7 +164,7 @@ def build_tree(
 
 
 def _check_size(rules: GameRules, plan: BettingPlan, root: Root | None, most_nodes: int) -> int:
-    """The number of nodes of a tree that can be built."""
+    """The number of nodes of the tree, checked against the limit and the free memory."""
     free = available_memory()
     fitting = free // BYTES_A_NODE
     nodes = count_nodes(rules, plan, root, min(most_nodes, fitting))
@@ -179,10 +179,10 @@ def _check_size(rules: GameRules, plan: BettingPlan, root: Root | None, most_nod
 
 
 def count_nodes(rules: GameRules, plan: BettingPlan, root: Root | None = None, enough: int = MOST_NODES) -> int:
-    """How many nodes a tree has, without making them; a count above `enough` is not finished.
+    """The number of nodes of a tree, without building it; counting stops above `enough`.
 
-    States from which the betting goes on in the same way are counted together: a level of a tree of billions of nodes
-    has some 100,000 of them. Counts are floats, exact up to 2^53.
+    States with the same continuations are counted together: a level of a tree of billions of nodes has some 100,000
+    different ones. Counts are floats, exact up to 2^53.
     """
     street, level = _first_level(rules, root)
     times, nodes = np.ones(1), 1.0
@@ -210,7 +210,7 @@ def count_nodes(rules: GameRules, plan: BettingPlan, root: Root | None = None, e
 
 
 def prune(tree: BettingTree, gone: Any) -> BettingTree:
-    """A tree without some nodes (bool[node]) and all that is below them; every decision must keep an action."""
+    """A tree without some nodes (bool[node]) and everything below them; every decision must keep an action."""
     above = np.maximum(tree.parent, 0)
     gone = gone & (tree.parent >= 0)
     while (more := gone | gone[above]).sum() > gone.sum():
@@ -220,7 +220,7 @@ def prune(tree: BettingTree, gone: Any) -> BettingTree:
     parent = np.where(tree.parent[kept] >= 0, number[above[kept]], -1).astype(np.int32)
     children = np.bincount(parent[1:], minlength=len(kept))
     first_child = np.full(len(kept), -1, np.int32)
-    first_child[parent[:0:-1]] = np.arange(len(kept) - 1, 0, -1)  # the last one written, the first child, stays
+    first_child[parent[:0:-1]] = np.arange(len(kept) - 1, 0, -1)  # the last write, the first child, wins
     arrays = {name: getattr(tree, name)[kept] for name in ("kind", "player", "street", "action", "chips")}
     street_first = np.searchsorted(kept, tree.street_first).astype(np.int64)
     return replace(
@@ -298,7 +298,7 @@ def _merged(level: I32, times: F64, depth: int) -> tuple[I32, F64]:
 
 
 class _Growth:
-    """A tree of a known size being grown level by level: what is finished, and the level whose children come next."""
+    """A tree of known size under construction: the finished nodes, and the level to expand next."""
 
     def __init__(self, rules: GameRules, root: Root | None, nodes: int) -> None:
         self.street, self.level = _first_level(rules, root)
@@ -398,7 +398,7 @@ def _list_actions(node: I32, street: int, plan: BettingPlan, actions: I32) -> in
 
 @inlined
 def _insert(total: int, start: int, count: int, actions: I32) -> int:
-    """Put a raise into its place among those from `start`, unless it is there; returns the new count."""
+    """Insert a raise in order among those from `start`, unless it is already there; returns the new count."""
     place = count
     while place > start and actions[place - 1] >= total:
         place -= 1
@@ -412,7 +412,7 @@ def _insert(total: int, start: int, count: int, actions: I32) -> int:
 
 @kernel
 def merge_alike(level: I32, street: int, plan: BettingPlan, actions: I32) -> None:
-    """Give decisions from which the betting goes on in the same way the same state.
+    """Give decisions with the same continuations the same state.
 
     What the player to act has put in does not matter once there is something to call. Nor does the minimum raise,
     but for which raises it allows, where a call ends the street: after a raise, the next minimum comes from that raise.

@@ -1,4 +1,4 @@
-"""The buckets of the holes on the boards of a walk: by place, and numbered on each board by what is present there."""
+"""The buckets of the holes on the boards of a walk, and their numbering on each board among those present."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equipoise.tree.boards import PublicCards
 
 
 class PresentBuckets(NamedTuple):
-    """What buckets each list of holes has, and which of them each hole is in; lists are by board and player."""
+    """The buckets present in each list of holes, and each hole's bucket among them; lists are by board and player."""
 
     number: U16  # [place] which of its list's present buckets
     bucket: U32  # [present place] flat, ascending in each list
@@ -24,7 +24,7 @@ class PresentBuckets(NamedTuple):
 
 
 def present_buckets(cards: PublicCards, cells: tuple[U32, U32]) -> PresentBuckets:
-    """Number the buckets of all lists. `cells` are the buckets by place, as each player tells them apart."""
+    """Number the buckets of all lists. `cells` are the buckets by place, in each player's abstraction."""
     number = np.zeros(len(cards.arrays.hole), np.uint16)
     first = np.zeros((len(cards.cards), PLAYERS), np.int64)
     counts = np.zeros((len(cards.cards), PLAYERS), np.int32)

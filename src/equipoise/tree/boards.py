@@ -1,12 +1,12 @@
 """The boards below a root board, street by street, and on each board the holes that each player can still hold.
 
-Board first: everything a walk needs of a board is made once and serves every betting node. On a board, each player has
-a list of live holes (those of its range); a hole knows its place on the board before it, so that reach is passed down
-and values are passed up by a gather and a scatter. On the last street the lists are sorted by strength, and both
-players' are cut at the same strengths, so that a showdown is one pass (`cards/showdown.py`).
+The data of a board is built once and serves every betting node. On a board, each player has a list of the live holes of
+its range. A hole knows its place on the parent board, so that reach is passed down by a gather and values are passed up
+by a scatter. On the last street the lists are sorted by strength, and both players' lists are cut at the same
+strengths, so that a showdown is one pass (`cards/showdown.py`).
 
-Deals that differ by a renaming of suits that keeps ranges and board are walked once: the class's size is part of the
-board's weight, and values that come up are averaged over the holes that the renamings turn into each other (`orbit`).
+Deals that differ by a renaming of suits that keeps ranges and board are walked once: the board's weight includes the
+size of the class, and values are averaged over the holes that the renamings map to each other (`orbit`).
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class Boards(NamedTuple):
     parent: I32  # [board] -1 at the root
     first_child: I32  # [board]
     num_children: I32  # [board]
-    weight: F64  # [board] probability of the deal given the board before and both holes, times the class's size
+    weight: F64  # [board] probability of the deal given the parent board and both holes, times the class's size
     first: I64  # [board, player]
     counts: I32  # [board, player]
     hole: U16  # [place]
     card1: U8  # [place]
     card2: U8  # [place]
-    same: U16  # [place] where the opponent's list has the same hole; its length if it has not
-    before: U16  # [place] the hole's place on the board before
+    same: U16  # [place] the same hole's place in the opponent's list; the list's length if it is missing
+    before: U16  # [place] the hole's place on the parent board
     symmetric: U8  # [board] whether some renaming of suits keeps it
-    orbit: U16  # [place] the first place of those that renamings turn into this one
+    orbit: U16  # [place] the first place that renamings map to this one
     group_first: I64  # [board] last street only
     num_groups: I32  # [board]
     groups: U16  # [group place, player] where each strength starts, and a last row with the ends
@@ -86,7 +86,7 @@ class PublicCards:
         return found
 
     def slice(self, board: int, player: int) -> slice:
-        """Where a player's holes of a board stand in the flat arrays."""
+        """The slice of a player's holes of a board in the flat arrays."""
         first = int(self.arrays.first[board, player])
         return slice(first, first + int(self.arrays.counts[board, player]))
 
@@ -95,11 +95,11 @@ class PublicCards:
         return self.arrays.hole[self.slice(board, player)]
 
     def gather(self, board: int, player: int, by_hole: Any) -> Any:
-        """Values by hole, as values by place of a board's list."""
+        """Values by hole as values by place in a board's list."""
         return by_hole[..., self.holes(board, player)]
 
     def meetings(self, board: int) -> float:
-        """The sum over all pairs of holes that can meet, each counted by both weights."""
+        """The sum over all pairs of disjoint holes of the product of their weights."""
         theirs = np.zeros(self.rules.deck.holes(self.rules.hole_cards))
         mine = self.weights[0][self.holes(board, 0)]
         theirs[self.holes(board, 1)] = self.weights[1][self.holes(board, 1)]
@@ -210,7 +210,7 @@ class _Dealing:
         self._add_street(street, HoleLists(**parts), np.concatenate(new), np.concatenate(parent) - np.int32(first))
 
     def _add_street(self, street: int, before: HoleLists, new: U8, parent: I32) -> None:
-        """The lists of all boards of a street, from those of the street before and the cards dealt."""
+        """The lists of all boards of a street, from those of the previous street and the cards dealt."""
         rules, boards = self.rules, len(parent)
         last = street == rules.rounds - 1
         count = np.zeros((boards, PLAYERS), np.int32)
@@ -253,7 +253,7 @@ class _Dealing:
         self.group_rows += used
 
     def _orbits(self, street: int, lists: HoleLists) -> tuple[U8, U16]:
-        """Which places the renamings of each board turn into each other; of no use on the last street."""
+        """The places that the renamings of each board map to each other; not used on the last street."""
         boards = len(lists.first)
         symmetric = np.zeros(boards, np.uint8)
         orbit = np.zeros(len(lists.hole), np.uint16)
@@ -367,7 +367,7 @@ def deal_lists(
 
 @kernel
 def find_same(lists: HoleLists, same: U16, place_of: U16) -> None:
-    """Where the opponent's list has the same hole. Scratch: uint16[hole], zero; OUT: uint16[place]."""
+    """The place of the same hole in the opponent's list. Scratch: uint16[hole], zero; OUT: uint16[place]."""
     for board in range(lists.first.shape[0]):
         for player in range(2):
             start, count = lists.first[board, 1 - player], lists.counts[board, 1 - player]
@@ -424,7 +424,7 @@ def all_in_matrix(cards: PublicCards, board: int) -> I16 | I32:
 
 
 def runouts_of_a_pair(cards: PublicCards, board: int) -> int:
-    """How many ways a board can be completed when two holes are known."""
+    """The number of completions of a board when two holes are known."""
     rules, on_board = cards.rules, len(cards.cards[board])
     return comb(rules.deck.size - on_board - PLAYERS * rules.hole_cards, sum(rules.board_cards) - on_board)
 
@@ -455,7 +455,7 @@ def tally_runouts(
             ranks[i] = _live_rank(first.card1[i], first.card2[i], key, mask, tables)
         for j in range(second.card1.size):
             rank = _live_rank(second.card1[j], second.card2[j], key, mask, tables)
-            beaten[j] = rank if rank >= 0 else np.int16(32767)  # a dead hole is neither below nor above any
+            beaten[j] = rank if rank >= 0 else np.int16(32767)  # a blocked hole neither wins nor loses
             beating[j] = rank
         for i in range(first.card1.size):
             rank = ranks[i]

@@ -1,4 +1,4 @@
-"""What a game costs before anything is solved: its betting tree, its information sets, the memory of a solve."""
+"""The size of a game, known before it is solved: betting tree, information sets, memory of a solve."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_MENU = "standard"
 
 
 def menu_of(rules: GameRules, menu: str | BetMenu | None) -> BetMenu | None:
-    """The bets of a no-limit game: those given, or the standard ones; a limit game has none, and takes none."""
+    """The menu of a no-limit game, by default the standard one; a limit game takes none."""
     if rules.limit:
         if menu is not None:
             raise InputError(f"{rules.name} is a limit game: its bets are fixed", remedy="leave out the menu")
@@ -38,14 +38,14 @@ class StreetReport:
     deals: int
     actions: int
     raw_hands: int
-    hands: int  # told apart by this report's cards: suits renamed, or buckets
+    hands: int  # buckets, or hands up to a renaming of suits
     infosets: int
     slots: int
 
 
 @dataclass(frozen=True)
 class GameReport:
-    """A game, its tree, and what tables of regret and average strategy (two float32 a slot) would need."""
+    """A game, its tree, and the memory for tables of regret and average strategy (two float32 per slot)."""
 
     game: str
     gamedef: str
@@ -58,7 +58,7 @@ class GameReport:
     raw_infosets: int
     slots: int
     memory_bytes: int
-    trunk: TrunkMemory | None = None  # what CFR-BR with such a trunk would need, if it was asked for
+    trunk: TrunkMemory | None = None  # memory of CFR-BR with a trunk, if requested
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
@@ -71,8 +71,9 @@ def game_report(
     buckets: Sequence[int] = (),
     trunk: int | None = None,
 ) -> GameReport:
-    """The report of a built-in game or a gamedef file, for a menu and for buckets by street (none: lossless);
-    with the memory of CFR-BR's unabstracted player for a trunk of so many rounds.
+    """The report of a built-in game or a gamedef file, for a menu and buckets by street (default: lossless).
+
+    `trunk` adds the memory of CFR-BR's unabstracted player for a trunk of that many rounds.
     """
     rules = game if isinstance(game, GameRules) else load_game(game)
     tree = build_tree(rules, menu_of(rules, menu))

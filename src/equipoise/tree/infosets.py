@@ -1,10 +1,10 @@
-"""Where the numbers of an information set stand: the one place that computes offsets, for solvers, stores and files.
+"""The layout of tables by information set: the only module that computes offsets, for solvers, stores and files.
 
-Bucketed tables: a street and player have a row for each bucket, and in it the actions of all its decision nodes, depth
-first: `offset[node] + bucket * width[street, player] + action`. A deal gives each player one bucket a street, so that a
-sampling solver walks down rows that lie in few cache lines (limit hold'em with 1,000 buckets: twice as fast as with a
-block for each node). Unabstracted tables are kept per board, and a board's block at node n is `[action, hole]`, so that
-the vector walk streams over holes; `table_rows` and `board_blocks` number those. Both say their size beforehand.
+Bucketed tables: each street and player has a row for every bucket, with the actions of all its decision nodes in
+depth-first order: `offset[node] + bucket * width[street, player] + action`. A deal gives each player one bucket per
+street, so a sampling solver reads rows that lie in few cache lines (limit hold'em with 1,000 buckets: twice as fast as
+with a block for each node). Unabstracted tables are stored by board; the block of a node is `[action, hole]`, so that
+the vector walk streams over holes (`table_rows`, `board_blocks`). Both sizes are known before anything is allocated.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from equipoise.core.jit import I32, I64, U8, kernel
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
-REGRET_AND_AVERAGE = 8  # bytes a slot: two float32 tables
+REGRET_AND_AVERAGE = 8  # bytes per slot: two float32 tables
 LEAST_REGRET_AND_AVERAGE = 4  # two of 16 bits
 
 
 def lossless_hands(rules: GameRules) -> tuple[int, ...]:
-    """How many hands a player can tell apart on each street, suits renamed: the buckets of the lossless map."""
+    """The number of hands on each street up to a renaming of suits: the buckets of the lossless map."""
     return tuple(HandIndexer(rules.deals(street), rules.deck).size for street in range(rules.rounds))
 
 
 def raw_hands(rules: GameRules) -> tuple[int, ...]:
-    """How many hands a player can hold on each street, suits told apart: what the size of a game is quoted in."""
+    """The number of raw hands of a player on each street: the unit in which the size of a game is quoted."""
     counts = []
     for street in range(rules.rounds):
         left, hands = rules.deck.size, 1
@@ -44,7 +44,7 @@ def raw_hands(rules: GameRules) -> tuple[int, ...]:
 
 
 def boards(rules: GameRules) -> tuple[int, ...]:
-    """How many boards each street has, suits renamed, the deals told apart."""
+    """The number of boards of each street with ordered deals, up to a renaming of suits."""
     counts = []
     for street in range(rules.rounds):
         deals = rules.deals(street)[1:]
@@ -95,7 +95,7 @@ class SlotLayout:
 
     @cached_property
     def stride(self) -> I64:
-        """[node] how far the next bucket is: the length of its street's and player's rows; 0 where nobody acts."""
+        """[node] the distance to the next bucket: the row length of its street and player; 0 where nobody acts."""
         tree = self.tree
         return np.where(tree.kind == DECISION, self.width[tree.street, np.maximum(tree.player, 0)], 0)
 
@@ -135,7 +135,7 @@ class SlotLayout:
         return sum(self.slots_by_street)
 
     def bytes(self, bytes_per_slot: int = REGRET_AND_AVERAGE) -> int:
-        """What the tables of a solve need."""
+        """The memory for the tables of a solve."""
         return self.slots * bytes_per_slot
 
 
@@ -155,7 +155,7 @@ def number_depth_first(parent: I32, first_child: I32, num_children: U8, size: I6
 
 
 def table_rows(tree: BettingTree) -> tuple[I32, I64]:
-    """[node] a decision's first row in its player's table of its street, else -1; and [street, player] how many."""
+    """[node] a decision's first row in its player's table of its street, else -1; and [street, player] row counts."""
     row = np.full(len(tree), -1, np.int32)
     rows = np.zeros((tree.rules.rounds, PLAYERS), np.int64)
     for street in range(tree.rules.rounds):
@@ -169,12 +169,12 @@ def table_rows(tree: BettingTree) -> tuple[I32, I64]:
 
 
 def board_blocks(rows: I64, holes: I32) -> tuple[I64, int]:
-    """[board, player] where a board's block of rows x holes starts in a flat table of both; and the table's length."""
+    """[board, player] the start of a board's block of rows x holes in a flat table; and the table's length."""
     sizes = (rows * holes).ravel()
     ends = np.cumsum(sizes)
     return (ends - sizes).reshape(rows.shape), int(ends[-1])
 
 
 def perfect_recall(buckets: int, streets: int) -> tuple[int, ...]:
-    """Buckets by street when each bucket splits into as many again on every street."""
+    """Buckets by street if each bucket splits into `buckets` new ones on every street."""
     return tuple(buckets ** (street + 1) for street in range(streets))

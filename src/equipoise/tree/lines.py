@@ -1,4 +1,4 @@
-"""Lines of betting in words, such as `check, bet 100, raise 300, call`: nodes of a betting tree named and found.
+"""Lines of betting in words, such as `check, bet 100, raise 300, call`: the names of a tree's nodes.
 
 The number is what the player has put in on this street after the action. Streets follow one another without a mark.
 """
@@ -23,7 +23,7 @@ def street_start(tree: BettingTree, node: int) -> int:
 
 
 def action_name(tree: BettingTree, child: int) -> str:
-    """What leads to a node, in words."""
+    """The action that leads to a node, in words."""
     action, above = int(tree.action[child]), int(tree.parent[child])
     facing = tree.chips[above, 0] != tree.chips[above, 1]
     if action == FOLD:
@@ -59,7 +59,7 @@ def find_action(tree: BettingTree, node: int, text: str) -> int | None:
     """The number of the action at a node that a text names; None if there is none.
 
     An all-in needs no amount, and may be called a bet or raise of its amount; `to` before an amount, the dash of
-    `all-in`, and capital letters are a matter of taste.
+    `all-in`, and case are optional.
     """
     found = _ACTION.fullmatch(" ".join(text.lower().split()))
     if not found:
@@ -73,7 +73,7 @@ def find_action(tree: BettingTree, node: int, text: str) -> int | None:
 
 
 def _all_in_names(tree: BettingTree, node: int, name: str) -> tuple[str, str]:
-    """What else the action `all-in N` is called at a node."""
+    """Other names of the action `all-in N` at a node."""
     facing = tree.chips[node, 0] != tree.chips[node, 1]
     return _ALL_IN, name.replace(_ALL_IN, "raise" if facing else "bet")
 

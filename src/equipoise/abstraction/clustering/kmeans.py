@@ -1,12 +1,11 @@
 """Weighted k-means, Euclidean or with the earth mover's distance of histograms (Johanson and others 2013).
 
-Seeding is k-means++ (`seeding.py`). Lloyd's iteration skips the points whose nearest centroid cannot have changed, by
-the triangle inequality (Hamerly 2010, but a point's bound falls with the drift of the centroids around its own, not
-of all of them), and for the others most centroids (`nearest.py`): the labels are those of measuring everything, and
-the same for any number of threads.
+Seeding is k-means++ (`seeding.py`). Lloyd's iteration uses the triangle inequality to skip points whose nearest
+centroid cannot have changed (Hamerly 2010, except that a point's bound shrinks by the drift of nearby centroids only),
+and for the other points most centroids (`nearest.py`). The labels are exact, and the same for any number of threads.
 
-A centroid is the mean, also for "emd", where it is not the point of least total distance: the cost need not fall at
-every step. The run ends when nothing moves or the cost has not fallen `PATIENCE` times in a row; the best is kept.
+A centroid is the mean, also for "emd", where the mean does not minimise the total distance; so the cost need not fall
+at every step. A run ends when no label changes or the cost has not fallen `PATIENCE` times in a row. The best is kept.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from equipoise.core.simd import LANES
 __all__ = ["Clustering", "choose_centres", "kmeans", "lloyd", "nearest"]
 
 PATIENCE = 3
-NEIGHBOURS = 8  # blocks whose drift counts for a point; the others are too far to matter
+NEIGHBOURS = 8  # blocks whose drift counts for a point; all others are farther away
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Clustering:
     centroids: F32  # [cluster, column]; of histograms, rows that sum to one
     labels: I32  # [point]
     cost: float  # weighted mean of the squared distance ("l2") or of the distance ("emd")
-    iterations: int  # how many were run
+    iterations: int  # number of iterations run
     moved: int  # points that changed their label in the last of them
 
 
@@ -69,7 +68,7 @@ def kmeans(
     threads: int | None = None,
     progress: Fraction | None = None,
 ) -> Clustering:
-    """The best of `restarts` runs, from different seeds; `progress` is told the fraction done.
+    """The best of `restarts` runs from different seeds; `progress` receives the fraction done.
 
     >>> found = kmeans(np.array([[0.0], [0.1], [7.0], [7.2]]), np.array([1, 1, 1, 3]), 2, metric="l2", seed=1)
     >>> [round(centre, 2) for centre in sorted(found.centroids[:, 0].tolist())]
@@ -101,7 +100,7 @@ def lloyd(
     progress: Fraction | None = None,
     pruned: bool = True,
 ) -> Clustering:
-    """Lloyd's iteration from given centroids. Unless `pruned`, every distance is measured: the same result, later."""
+    """Lloyd's iteration from given centroids. Without `pruned` every distance is computed: the same result, slower."""
     rows, weights = _checked(points, weights, metric)
     if centroids.ndim != 2 or centroids.shape[1] != points.shape[1] or iterations < 1:
         what = f"centroids of shape {centroids.shape}, {iterations} iterations"
@@ -112,7 +111,7 @@ def lloyd(
 def choose_centres(
     points: Numbers, weights: F64, clusters: int, *, metric: Metric, seed: int, threads: int | None = None
 ) -> I64:
-    """k-means++: which points are to be the first centroids, in the order drawn."""
+    """k-means++: the points to start from, in the order drawn."""
     rows, weights = _checked(points, weights, metric)
     return drawn_centres(rows, weights, clusters, metric, np.random.SeedSequence(seed), threads, None)
 

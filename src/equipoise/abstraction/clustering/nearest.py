@@ -31,12 +31,12 @@ from equipoise.core.jit import inlined, kernel
 from equipoise.core.machine import thread_count
 from equipoise.core.simd import LANES, smallest, store
 
-CHUNK = 8192  # points; fixed, so that what a thread gets does not depend on how many there are
+CHUNK = 8192  # points; constant, so that chunks do not depend on the number of threads
 Spread: TypeAlias = Callable[[Callable[[int, int], Any], int, int], list[Any]]  # (work(first, last), size, chunk)
 
 
 class Centroids(NamedTuple):
-    """Centroids, arranged for the search."""
+    """Centroids and bounds, arranged for the search."""
 
     rows: F32  # [centroid, column], padded
     blocks: F32  # [block, column, lane]

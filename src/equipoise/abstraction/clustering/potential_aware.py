@@ -1,12 +1,11 @@
 """Potential-aware clustering (Ganzfried and Sandholm 2014, Potential-Aware Imperfect-Recall Abstraction with Earth
 Mover's Distance): a hand is a distribution over the next street's buckets, whose distances are the ground distance.
 
-The earth mover's distance of a hand and a mean is approximated as in their Algorithm 2, never from below: in round i
-each of the hand's buckets in turn takes what is left of the mean's i-th nearest bucket, until all is placed.
-Equal buckets of a hand go together, which changes nothing. To skip a mean that cannot be nearest we bound that
-distance by functions of a bucket that change no faster than the ground distance (Kantorovich's dual), and stop when
-the mass still to place must cost too much; both are safe for any ground distance. The cost need not fall at every
-step, as in `kmeans.py`; the best is kept.
+Their Algorithm 2 approximates the earth mover's distance of a hand and a mean from above: in round i each bucket of
+the hand takes what is left of the mean's i-th nearest bucket, until all mass is placed. Equal buckets of a hand are
+merged, which changes nothing. Two bounds skip means that cannot be the nearest: functions of a bucket that change no
+faster than the ground distance (Kantorovich's dual), and the least cost of the mass still to be placed. Both hold for
+any ground distance. As in `kmeans.py`, the cost need not fall at every step; the best clustering is returned.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import inlined, kernel
 from equipoise.core.progress import Fraction
 
-CHUNK = 1 << 14  # points; fixed, so that what a thread gets does not depend on how many there are
+CHUNK = 1 << 14  # points; constant, so that chunks do not depend on the number of threads
 ANCHORS = 16
-ROUNDING = 2e-7  # of a mass that is left is nothing: means are kept in float32
+ROUNDING = 2e-7  # a smaller share of a mass is rounding error: means are float32
 
 
 class Hands(NamedTuple):
@@ -167,7 +166,7 @@ class _Work:
         return Mean(wide[support], near, apart, (self.anchors @ wide).astype(np.float32))
 
     def offer(self, number: int, centroid: F32, only: I32 | None = None) -> None:
-        """A mean to all hands, or to some: it becomes a hand's nearest if it is."""
+        """Compare a mean with all hands, or with some, and update their nearest mean."""
         mean = self.arranged(centroid)
         who = self.everyone if only is None else only
 
@@ -180,7 +179,7 @@ class _Work:
         self.spread(work, len(who), CHUNK)
 
     def assign(self, centroids: F32) -> int:
-        """All hands to their nearest mean; how many went elsewhere. First to their last, so that most others fail."""
+        """Assign all hands to their nearest mean; returns how many moved. Old labels come first, for a tight bound."""
         before = self.labels.copy()
         start, order = _by_label(before, len(centroids))
         self.labels[:] = -1
@@ -200,7 +199,7 @@ class _Work:
 
 
 def _anchors(ground: F32) -> F64:
-    """Distances from buckets far from each other, each divided by how fast it changes: float64[anchor, bucket]."""
+    """Distances from buckets that are far apart, each divided by its Lipschitz constant: float64[anchor, bucket]."""
     chosen = [0]
     while len(chosen) < min(ANCHORS, len(ground)):
         chosen.append(int(ground[chosen].min(axis=0).argmax()))
@@ -212,7 +211,7 @@ def _anchors(ground: F32) -> F64:
             uneven = rise > 0
             with np.errstate(divide="ignore"):
                 steepest = max(steepest, (rise[uneven] / ground[bucket, uneven]).max(initial=0.0))
-        function /= steepest  # nothing, where a step costs nothing
+        function /= steepest  # 0 where two buckets at distance 0 differ
     return functions
 
 
@@ -231,13 +230,13 @@ def _hands(next_buckets: U16, anchors: F64) -> Hands:
 
 
 def _seeded(work: _Work, weights: F64, clusters: int, rng: np.random.Generator, progress: Fraction | None) -> F32:
-    """Means at drawn hands, every hand with its nearest."""
+    """Means at randomly drawn hands (k-means++), and every hand's nearest mean."""
     centroids = np.zeros((clusters, len(work.ground)), np.float32)
     cost = weights
     for number in range(clusters):
         running = np.cumsum(cost)
         if not running[-1] > 0:
-            what = f"{clusters} clusters, but only {number} distinct hands of some weight"
+            what = f"{clusters} clusters, but only {number} distinct hands of positive weight"
             raise InputError(what, remedy=f"ask for at most {number}")
         hand = int(np.searchsorted(running, rng.random() * running[-1], side="right"))
         centroids[number] = work.distribution(min(hand, int(np.flatnonzero(cost)[-1])))
@@ -255,7 +254,7 @@ def _by_label(labels: I32, clusters: int) -> tuple[I64, I32]:
 
 
 def _means(work: _Work, weights: F64, centroids: F32) -> F32:
-    """The weighted mean of each cluster; an empty one goes to the farthest hand."""
+    """The weighted mean of each cluster; an empty cluster moves to the farthest hand."""
     start, order = _by_label(work.labels, len(centroids))
     sums, mass = np.zeros(centroids.shape), np.zeros(len(centroids))
 
@@ -270,7 +269,7 @@ def _means(work: _Work, weights: F64, centroids: F32) -> F32:
         farthest = int(np.where(weights > 0, work.away, 0.0).argmax())
         if work.away[farthest] > 0:
             result[cluster] = work.distribution(farthest)
-            work.offer(int(cluster), result[cluster])  # so that the next farthest is another one
+            work.offer(int(cluster), result[cluster])  # so that the next empty cluster gets another hand
     work.labels[:] = labels
     return result
 
@@ -308,7 +307,7 @@ def offer(
     labels: I32,
     away: F64,
 ) -> None:
-    """One mean to some hands. IN: int32[some]; IN OUT: int32[hand], float64[hand]."""
+    """Compare one mean with some hands. IN: int32[some]; IN OUT: int32[hand], float64[hand]."""
     for hand in who:
         if labels[hand] == number:
             continue
@@ -341,7 +340,7 @@ def greedy_distance(bucket: U16, deals: U16, share: float, mean: Mean, limit: fl
     total = 0.0
     for turn in range(mean.mass.size):
         still = 0
-        rest = 0.0  # what the mass not yet placed costs at the least
+        rest = 0.0  # a lower bound on the cost of the mass not yet placed
         for i in active[:count]:
             place = mean.near[bucket[i], turn]
             apart = np.float64(mean.apart[bucket[i], turn])

@@ -1,12 +1,12 @@
-"""Public states clustered by how alike a base abstraction treats them (Tartanian7, section 2.2: Algorithms 2 and 3).
+"""Clusters of public states that a base abstraction treats similarly (Tartanian7, section 2.2: Algorithms 2 and 3).
 
 Algorithm 2: the distance of two public states is the share of private states that they do not send to the same
 buckets of the base abstraction. Algorithm 3: each state moves to the cluster of the smallest sum of distances.
 
-The deviation: as printed, all states move at once, by the labels of the iteration before. Then nearly all of them rush
-to the smallest cluster; the others are empty, their sums 0, and from there on all states go together from one empty
-cluster to another (the tests show it). Here a move counts at once for the states that come after: each move lowers
-the sum of all distances within clusters, so the end is reached, with the balanced sizes that the paper tells of.
+We deviate in one point: as printed, all states move simultaneously, by the labels of the previous iteration. Nearly all
+then move to the smallest cluster; the others become empty, with sums of 0, and from then on all states move together
+from one empty cluster to another (a test shows this). Here states move one at a time. Each move lowers the sum of
+distances within clusters, so the algorithm terminates, with the balanced sizes that the paper reports.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class PublicClusters:
 
     labels: I32  # [state]
     sizes: I64  # [cluster] number of states; never 0
-    weighted_sizes: F64 | None  # [cluster] what its states weigh, where weights were given
-    within: float  # the mean distance of a state to the other members of its cluster, 0 for one that is alone
-    iterations: int  # passes over all states, the last one, in which nothing moves, included
+    weighted_sizes: F64 | None  # [cluster] the weight of its states, if weights were given
+    within: float  # the mean distance of a state to the other members of its cluster, 0 in a cluster of one
+    iterations: int  # passes over all states, including the last, in which nothing moves
     converged: bool
 
     @property
     def balance(self) -> float:
-        """The largest cluster by the mean one: 1 is perfect."""
+        """The size of the largest cluster divided by the mean size: 1 is perfect."""
         return float(self.sizes.max() / self.sizes.mean())
 
     @property

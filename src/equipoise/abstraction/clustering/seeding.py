@@ -1,10 +1,10 @@
-"""k-means++ seeding (Arthur and Vassilvitskii 2007), weighted: the next centre is drawn in proportion to the cost it
-would save, squared distance for "l2" and distance for "emd".
+"""Weighted k-means++ seeding (Arthur and Vassilvitskii 2007): each centre is drawn with probability proportional to a
+point's cost, the squared distance to its nearest centre for "l2" and the distance for "emd".
 
-Every point is in the list of its nearest centre. A new centre can only take points from a centre less than two radii
-away, by the triangle inequality, and from there only points farther from it than half the way: most lists are never
-looked at (as in Raff 2021, Exact Acceleration of K-Means++, with lists in place of a sorted order). The draws are
-those of the plain algorithm, but for rounding; the same for any number of threads.
+Every point is in the list of its nearest centre. By the triangle inequality a new centre can take points only from a
+centre less than two radii away, and of those only points farther from it than half the distance between the centres.
+Most lists are skipped (as in Raff 2021, Exact Acceleration of K-Means++, which sorts the points instead). The draws are
+those of the plain algorithm up to rounding, for any number of threads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import inlined, kernel
 from equipoise.core.progress import Fraction
 
-PART = 1 << 17  # points; fixed, so that the lists do not depend on the number of threads
+PART = 1 << 17  # points; constant, so that the lists do not depend on the number of threads
 Seed: TypeAlias = np.random.SeedSequence
 
 
@@ -30,14 +30,14 @@ class _Lists(NamedTuple):
     away: F32  # [point] from its nearest centre
     following: I32  # [point] the next in the list, -1 at its end
     first: I32  # [part, centre] the list's first point
-    radius: F32  # [part, centre] how far its farthest is
-    mass: F64  # [part, centre] what its points cost together
+    radius: F32  # [part, centre] the largest distance in the list
+    mass: F64  # [part, centre] the total cost of its points
 
 
 def drawn_centres(
     rows: F32, weights: F64, clusters: int, metric: Metric, seed: Seed, threads: int | None, progress: Fraction | None
 ) -> I64:
-    """Before the first draw every point costs its weight; each centre drawn then takes the points nearest to it."""
+    """The points drawn as centres, in order. Before the first draw the cost of a point is its weight."""
     squared, size, parts = metric == "l2", len(rows), -(-len(rows) // PART)
     draws = np.random.default_rng(seed).random(clusters)
     chosen, centres = np.zeros(clusters, np.int64), np.zeros((clusters, rows.shape[1]), np.float32)
@@ -57,7 +57,7 @@ def drawn_centres(
         for centre in range(clusters):
             point = draw_centre(weights, squared, draws[centre], max(1, centre), lists)
             if point < 0:
-                what = f"{clusters} clusters, but only {centre} distinct points of some weight"
+                what = f"{clusters} clusters, but only {centre} distinct points of positive weight"
                 raise InputError(what, remedy=f"ask for at most {centre}")
             chosen[centre], centres[centre] = point, rows[point]
             measure_to(centres[:centre], rows[point], squared, between)
@@ -73,7 +73,7 @@ def drawn_centres(
 
 @kernel
 def draw_centre(weights: F64, squared: bool, fraction: float, centres: int, lists: _Lists) -> int:
-    """The point at a fraction of the total cost, list after list; -1 if nothing costs anything."""
+    """The point at a fraction of the total cost, list after list; -1 if the total is 0."""
     total = 0.0
     for part in range(lists.mass.shape[0]):
         for centre in range(centres):
@@ -88,13 +88,13 @@ def draw_centre(weights: F64, squared: bool, fraction: float, centres: int, list
                 if left < mass:
                     return _point_at(weights, squared, left, found, lists)
                 left -= mass
-    # Here only by rounding, at the end of the last list.
+    # Reached only by rounding, at the end of the last list.
     return _point_at(weights, squared, np.inf, found, lists)
 
 
 @inlined
 def _point_at(weights: F64, squared: bool, left: float, point: int, lists: _Lists) -> int:
-    """The point of a list where its running cost passes `left`, or the last that costs anything."""
+    """The point of a list where the running cost exceeds `left`, or the last point of positive cost."""
     found = -1
     while point >= 0:
         cost = _cost(weights[point], lists.away[point], squared)
@@ -127,7 +127,9 @@ def take_points(
     far = np.float32(0)
     saved = 0.0
     for other in range(centre):
-        half = between[other] * np.float32(0.4999)  # less rounding: what is nearer to its centre than this stays
+        half = between[other] * np.float32(
+            0.4999
+        )  # with a margin for rounding: points nearer to their centre than this stay
         if half >= lists.radius[part, other]:
             continue
         radius = np.float32(0)
@@ -166,7 +168,7 @@ def _link(before: int, point: int, part: int, centre: int, lists: _Lists) -> Non
 
 @inlined
 def _measured(rows: F32, weights: F64, squared: bool, new: F32, point: int, lists: _Lists) -> tuple[np.float32, float]:
-    """Measure a whole list anew; its radius and cost."""
+    """Measure all points of a list again; its radius and cost."""
     radius = np.float32(0)
     mass = 0.0
     while point >= 0:
@@ -180,6 +182,6 @@ def _measured(rows: F32, weights: F64, squared: bool, new: F32, point: int, list
 
 @kernel
 def measure_to(rows: F32, one: F32, squared: bool, away: F32) -> None:
-    """From every row to one. IN: float32[row, column], float32[column]; OUT: float32[row]."""
+    """The distance of every row to one row. IN: float32[row, column], float32[column]; OUT: float32[row]."""
     for i in range(rows.shape[0]):
         away[i] = row_distance(rows[i], one, squared)

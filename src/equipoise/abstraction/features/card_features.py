@@ -1,10 +1,10 @@
-"""Card features: how strong every hand of a street is, exactly, worked out board by board for all holes at once.
+"""Card features: the exact strength of every hand of a street, computed board by board for all holes at once.
 
-The strength HS of a hand on the last street is the share of opponent holes it beats, ties counting half, of all that
-share no card with it or the board. Earlier hands have a distribution of HS, over all completions of the board with
-equal weight: its mean E[HS] and mean square E[HS^2] (Johanson and others 2007), its histogram (Gilpin, Sandholm and
-Sorensen 2007), HS against clusters of opponent holes (OCHS: Johanson and others 2013), and the buckets of the next
-street (potential-aware: Ganzfried and Sandholm 2014). All whole numbers are exact. Large arrays are kept on disk.
+The strength HS of a hand on the last street is the share of live opponent holes that it beats, ties counting half.
+On earlier streets a hand has a distribution of HS over all completions of the board. Features are its mean E[HS] and
+mean square E[HS^2] (Johanson and others 2007), its histogram (Gilpin, Sandholm and Sorensen 2007), HS against clusters
+of opponent holes (OCHS: Johanson and others 2013), and the buckets of the next street (potential-aware: Ganzfried and
+Sandholm 2014). Counts are exact integers. Large arrays are cached on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from equipoise.core.simd import LANES
 from equipoise.games.rules import GameRules
 
 BINS = 50
-MOST_DEALS = 2000  # of a street's next cards, for potential-aware features
+MOST_DEALS = 2000  # deals of the next street, for potential-aware features
 MOST_BYTES = 4_000_000_000  # of one array
 
 
@@ -34,9 +34,9 @@ MOST_BYTES = 4_000_000_000  # of one array
 class Strengths:
     """The distribution of HS of every hand of a street over the completions of its board.
 
-    `histogram[hand, bin]` counts completions, whole numbers of the smallest unsigned type. A completion counts in bin
-    min(bins - 1, strength * bins // top), where strength is 2 x (holes beaten) + (holes tied), from 0 to `top`; so bin
-    b holds b / bins <= HS < (b + 1) / bins, and the last one HS = 1 too. `total` and `total_of_squares` sum strengths.
+    `histogram[hand, bin]` counts completions, in the smallest unsigned type. A completion counts in bin
+    min(bins - 1, strength * bins // top), where strength is 2 x (holes beaten) + (holes tied), from 0 to `top`. So bin
+    b has b / bins <= HS < (b + 1) / bins, and the last bin includes HS = 1. The totals are sums of strengths.
     """
 
     histogram: Any

@@ -1,9 +1,8 @@
-"""The hands of one street: hole cards and the unordered board so far, suits renamed; and a walk over all of them.
+"""The hands of one street (hole cards and unordered board, up to a renaming of suits), and a walk over all of them.
 
-The walk goes board by board, over one board of each class under renamings of the suits. On such a board, the holes
-that its own symmetries (the renamings that keep it) turn into each other are one hand, of which the first hole is
-worked out. So every hand is met exactly once, and the hands of two boards of the walk are never the same: threads
-that take different boards write different rows.
+The walk visits one board of each class under renamings of the suits. On a board, holes that its symmetries (the
+renamings that keep it) map to each other are one hand, represented by the first hole. So every hand is visited exactly
+once, and different boards have different hands: threads that work on different boards write different rows.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 
-FORMAT = 1  # of what is kept on disk: to be raised when any feature changes its meaning
-SMALL = 1 << 20  # bytes: less is quicker to work out than to look up
+FORMAT = 1  # of the arrays cached on disk: increase it when the meaning of a feature changes
+SMALL = 1 << 20  # bytes: smaller arrays are faster to compute than to load
 BOARDS_AT_ONCE = 64
 WORK_AT_ONCE = 1024  # deals of further cards: about ten milliseconds
 
@@ -38,7 +37,7 @@ _0 = np.uint64(0)
 
 
 class HandTables(NamedTuple):
-    """What a kernel needs to list the hands of a board."""
+    """The tables that a kernel needs to list the hands of a board."""
 
     indexing: IndexTables
     card_mask: U64  # [card] one bit
@@ -50,19 +49,19 @@ class HandTables(NamedTuple):
 
 
 class HandBlock(NamedTuple):
-    """The hands of some boards of the walk, each in one place."""
+    """The hands of some boards of the walk; each hand has one place in the block."""
 
     boards: U8  # [board, card]
-    sizes: U16  # [board] how many boards its renamings make of it
+    sizes: U16  # [board] the number of boards in its class
     first: I64  # [board + 1] the first place of each board
     hole: U16  # [place]
-    times: U8  # [place] how many holes of the board are this hand
+    times: U8  # [place] the number of holes of the board that are this hand
     hand: U64  # [place] the hand's index
 
 
 @inlined
 def symmetries(board: U8, tables: HandTables, kept: U8) -> int:
-    """The renamings that keep a board, as a set. IN: uint8[card]; OUT: uint8[renaming]. Returns how many there are."""
+    """The renamings that keep a board. IN: uint8[card]; OUT: uint8[renaming]. Returns their number."""
     mask = _0
     for card in board:
         mask |= tables.card_mask[card]
@@ -90,9 +89,9 @@ def hole_mask(hole: Int, tables: HandTables) -> np.uint64:
 def list_hands(
     boards: U8, tables: HandTables, kept: U8, cards: U8, first: I64, hole: U16, times: U8, hand: U64
 ) -> None:
-    """The hands of boards, by the first hole of each. IN: uint8[board, card];
+    """The hands of boards, each by its first hole.
 
-    scratch: uint8[renaming], uint8[card of a hand]; OUT: see `HandBlock`.
+    IN: uint8[board, card]; scratch: uint8[renaming], uint8[card of a hand]; OUT: see `HandBlock`.
     """
     place = 0
     hole_cards = tables.hole_card.shape[1]
@@ -125,7 +124,7 @@ def list_hands(
 
 @kernel
 def scatter_rows(hand: U64, rows: Any, out: Any) -> None:
-    """IN: uint64[row], [row, value]; OUT: [hand, value], those of these hands."""
+    """IN: uint64[row] hands, [row, value]; OUT: [hand, value], the rows of these hands."""
     for row in range(rows.shape[0]):
         here = out[hand[row]]
         for i in range(rows.shape[1]):
@@ -150,12 +149,12 @@ class HandSpace:
 
     @property
     def board_cards(self) -> int:
-        """How many board cards are out."""
+        """The number of board cards."""
         return self.rules.board_size(self.street)
 
     @property
     def last(self) -> bool:
-        """Whether no more cards come."""
+        """Whether this is the last deal."""
         return self.board_cards == sum(self.rules.board_cards)
 
     @cached_property
@@ -165,7 +164,7 @@ class HandSpace:
 
     @property
     def size(self) -> int:
-        """How many hands there are."""
+        """The number of hands."""
         return self.indexer.size
 
     @cached_property
@@ -181,7 +180,7 @@ class HandSpace:
 
     @property
     def board_sizes(self) -> U16:
-        """uint16[board]: how many boards each class has."""
+        """uint16[board]: the number of boards in each class."""
         return self._classes[1]
 
     @cached_property
@@ -201,7 +200,7 @@ class HandSpace:
 
     @cached_property
     def weights(self) -> U8:
-        """uint8[hand]: how many deals of hole and board are this hand (at most all 24 renamings of one)."""
+        """uint8[hand]: the number of deals of hole and board that are this hand (at most 24, the renamings of one)."""
 
         def work(block: HandBlock) -> tuple[U8]:
             return ((np.repeat(block.sizes, np.diff(block.first)) * block.times).astype(np.uint8),)
@@ -217,7 +216,7 @@ class HandSpace:
     def kept(
         self, name: str, members: tuple[str, ...], size: int, build: Callable[[], dict[str, Any]], *parameters: object
     ) -> dict[str, Any]:
-        """Arrays of this street's hands, from disk if they have been built before; small ones (bytes) are not kept."""
+        """Arrays of this street's hands, from the disk cache if possible; arrays below SMALL bytes are not cached."""
         if size < SMALL:
             return build()
         rules = self.rules
@@ -247,7 +246,7 @@ def walk_hands(
     threads: int | None = None,
     progress: Fraction | None = None,
 ) -> Iterator[tuple[HandBlock, Result]]:
-    """What `work` makes of each block of boards, in order of boards; `deals` says how much work a board is."""
+    """Each block of hands with the result of `work`, in board order; `deals` is the amount of work per board."""
     threads = thread_count(threads)
     step = max(1, min(BOARDS_AT_ONCE, WORK_AT_ONCE // deals))
 
@@ -278,7 +277,7 @@ def fill(
     threads: int | None = None,
     progress: Fraction | None = None,
 ) -> None:
-    """Put the rows that `work` makes of each block into arrays by hand; rows and arrays have one axis or two."""
+    """Fill arrays indexed by hand with the rows that `work` returns for each block; one or two axes."""
 
     def put(block: HandBlock) -> None:
         for rows, array in zip(work(block), out, strict=True):

@@ -1,12 +1,12 @@
 """Kernels for the strengths of all holes of a board at once, on the last street and over all completions of a board.
 
-The strength of a hole on the last street is 2 x (opponent holes it beats) + (those it ties), card removal exact, from
-one pass over the holes in showdown order: let A be the holes before a place of the order that share no card with mine,
-(all) - (those with my first card) - (those with my second); the strength is A at the start of my group of ties plus A
-at its end, plus one for my own hole, which the second A counts once and takes off twice.
+The strength of a hole on the last street is 2 x (opponent holes it beats) + (those it ties), with exact card removal,
+from one pass over the holes in showdown order. Let A(x) be the number of holes before position x that share no card
+with mine: (all) - (those with my first card) - (those with my second). The strength is A(start of my group of ties) +
+A(its end) + 1; the one corrects the second term, which counts my own hole once and subtracts it twice.
 
-Earlier boards are completed in all ways, those that a symmetry of the board turns into each other once; the sums of a
-hole are then the mean over its images under the symmetries, which is a whole number again.
+On earlier streets all completions of a board are enumerated, one of each class under the symmetries of the board. The
+sum of a hole is then the mean over its images under the symmetries, which is an integer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _0 = np.uint64(0)
 
 
 class Showdowns(NamedTuple):
-    """What showdowns of a game need, and room to work in."""
+    """Tables and scratch for the showdowns of a game."""
 
     ranking: RankTables
     card1: U8  # [hole]
@@ -45,7 +45,7 @@ class Showdowns(NamedTuple):
 
 
 class Deals(NamedTuple):
-    """Room to list the sets of cards that may come on a board."""
+    """Scratch to list the sets of cards that can be dealt on a board."""
 
     kept: U8  # [renaming]
     lanes: U64  # [renaming, suit]
@@ -57,7 +57,7 @@ class Deals(NamedTuple):
 
 
 def showdowns(space: HandSpace) -> Showdowns:
-    """With room of its own: for one thread."""
+    """Tables and scratch for one thread."""
     rules, cards = space.rules, space.tables.hole_card
     rank, order, sorting, strength = np.empty((4, len(cards)), np.uint16)
     return Showdowns(
@@ -68,7 +68,7 @@ def showdowns(space: HandSpace) -> Showdowns:
 
 
 def deals(space: HandSpace, count: int) -> Deals:
-    """Room for the deals of `count` cards on a board of this street."""
+    """Scratch for the deals of `count` cards on a board of this street."""
     off_board = space.rules.deck.size - space.board_cards
     sets = comb(off_board, count)
     renamings, suits = space.tables.lanes.shape
@@ -81,9 +81,9 @@ def deals(space: HandSpace, count: int) -> Deals:
 
 @inner
 def list_deals(board: U8, tables: HandTables, deals: Deals, symmetric: bool) -> tuple[int, int]:
-    """Sets of cards that may come on a board, in `deals.sets`; with `symmetric` one of each class.
+    """List the sets of cards that can be dealt on a board in `deals.sets`; with `symmetric`, one of each class.
 
-    IN: uint8[card]. Returns how many sets there are, and how many symmetries (in `deals.kept`).
+    IN: uint8[card]. Returns the number of sets, and the number of symmetries (in `deals.kept`).
     """
     symmetry_count = symmetries(board, tables, deals.kept) if symmetric else 1
     if not symmetric:
@@ -110,7 +110,7 @@ def list_deals(board: U8, tables: HandTables, deals: Deals, symmetric: bool) -> 
 
 @inlined
 def complete_board(number: int, deals: Deals) -> None:
-    """Put a set of cards on the board."""
+    """Complete the board with a set of cards."""
     before = deals.board.size - deals.place.size
     for i in range(deals.place.size):
         deals.board[before + i] = deals.sets[number, i]
@@ -118,7 +118,7 @@ def complete_board(number: int, deals: Deals) -> None:
 
 @inner
 def sort_holes(board: U8, game: Showdowns) -> int:
-    """Holes in showdown order. IN: uint8[card]; OUT: `rank` and `order` of the room. Returns how many live."""
+    """Holes in showdown order. IN: uint8[card]; OUT: `game.rank`, `game.order`. Returns the number of live holes."""
     if game.two_cards:
         rank_pairs_on_board(board, game.ranking, game.live, game.rank)
     else:
@@ -128,7 +128,7 @@ def sort_holes(board: U8, game: Showdowns) -> int:
 
 @inner
 def count_wins(live: int, game: Showdowns) -> None:
-    """The strengths of all live holes, in showdown order: see the module's text. OUT: `strength` of the room."""
+    """The strengths of all live holes, in showdown order: see the module docstring. OUT: `game.strength`."""
     order, rank, strength = game.order[:live], game.rank, game.strength
     card1, card2, by_card = game.card1, game.card2, game.by_card
     by_card[:] = 0
@@ -198,7 +198,7 @@ def _add_strengths(live: U16, strength: U16, times: np.uint16, bin_of: U16, by_h
 
 @inlined
 def _mean_of_images(hole: np.uint16, kept: U8, renamed_hole: U16, by_hole: Sums, out: Sums, place: int) -> None:
-    """The mean of the sums of a hole's images under the symmetries of the board: exact, as it is the hand's own sum."""
+    """The mean of the sums of a hole's images under the symmetries of the board; exact, since it is the hand's sum."""
     total = _0
     squares = _0
     for renaming in kept:
@@ -218,7 +218,7 @@ def _mean_of_images(hole: np.uint16, kept: U8, renamed_hole: U16, by_hole: Sums,
 
 
 class Lanes(NamedTuple):
-    """Room for one showdown against sixteen clusters of opponent holes."""
+    """Scratch for one showdown against sixteen clusters of opponent holes."""
 
     cards: Cards  # of live holes, in showdown order
     place: U16  # [place] 0, 1, 2, ...
@@ -230,7 +230,7 @@ class Lanes(NamedTuple):
 
 
 def lanes(holes: int) -> Lanes:
-    """Room of one thread."""
+    """Scratch for one thread."""
     card1, card2 = np.zeros((2, holes), np.uint8)
     reach, won, met = (aligned_zeros((holes + 1) * LANES, np.float32) for _ in range(3))
     run = aligned_zeros(DECK * LANES, np.float32)
@@ -276,12 +276,12 @@ def _add_shares(live: U16, times: np.float64, work: Lanes, by_hole: F64) -> None
         met, won = work.met[i * LANES : (i + 1) * LANES], work.won[i * LANES : (i + 1) * LANES]
         for lane in range(LANES):
             at_least_one = met[lane] if met[lane] > one else one
-            row[lane] += times * np.float64(half + half * won[lane] / at_least_one)  # a half where no hole is met
+            row[lane] += times * np.float64(half + half * won[lane] / at_least_one)  # 0.5 where no hole is met
 
 
 @inner
 def _meet_clusters(game: Showdowns, live: int, member: F32, work: Lanes) -> None:
-    """Opponent holes won minus lost against, and met, by cluster. OUT: `won` and `met` of the room."""
+    """Opponent holes beaten minus lost to, and met, by cluster. OUT: `work.won`, `work.met`."""
     group = 0
     for i in range(live):
         hole = game.order[i]

@@ -1,10 +1,11 @@
 """BucketMap: the bucket of every hand on every street, as tables on the isomorphism index.
 
-On a street, the hand's index (hole cards and the whole board, or the deals told apart) leads to a *cell*, by a table
-or, lossless, as it is. The bucket is the cell, or what a second table joins of the cell and its *context*: the bucket
-of the street before (percentile buckets of perfect recall, whose ordered river hands would be billions) or the cluster
-of the public cards (hierarchical abstractions). Two questions are answered: the buckets of all holes of a board, and,
-in a kernel, those of one deal. Files are mapped, and marked with the cards and the recipe they were made for.
+A table maps a hand's index (hole cards and the board, its deals ordered or not) to a *cell*; on a lossless street the
+index is the cell. The bucket is the cell, or a second table gives it for the cell and its *context*: the bucket on the
+previous street (percentile buckets of perfect recall, where a table of ordered river hands would have billions of
+entries) or the cluster of the public cards (hierarchical abstractions). A map answers two questions: the buckets of
+all holes on a board and, in a kernel, the buckets of one deal. Files are memory-mapped; their header names the cards
+and the recipe they were made for.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from equipoise.core.jit import I32, I64, U8, U32, inlined, kernel
 from equipoise.games.rules import GameRules
 
 FORMAT = "equipoise buckets 1"
-NONE, BEFORE, PUBLIC = 0, 1, 2  # contexts: nothing, the bucket of the street before, the cluster of the public cards
+NONE, BEFORE, PUBLIC = 0, 1, 2  # contexts: none, the bucket on the previous street, the cluster of the public cards
 BLOCKED = -1
 MOST_BUCKETS = 2**31 - 1
 
@@ -37,13 +38,13 @@ class BucketTables(NamedTuple):
 
     indexing: tuple[IndexTables, ...]
     cell: tuple[Any, ...]  # [hand]; empty: the hand's index is its cell
-    join: tuple[U32, ...]  # [context, cell]; empty: the cell is the bucket
+    join: tuple[U32, ...]  # [context, cell] flat; empty: the cell is the bucket
     cells: I64  # [street]
     context: U8  # [street]
-    seen: U8  # [street] cards of a hand
+    seen: U8  # [street] number of cards in a hand
     public_index: IndexTables
     public_label: U32  # [public state]; empty: there are no clusters
-    public_seen: int  # board cards that the clusters look at
+    public_seen: int  # number of board cards that are clustered
     hole_cards: int
 
 
@@ -88,9 +89,10 @@ def fill_buckets(deals: U8, streets: int, tables: BucketTables, buckets: I64) ->
 def fill_board(
     board: U8, street: int, hole_card: U8, before: I32, tables: BucketTables, cards: U8, buckets: I32
 ) -> None:
-    """Buckets of all holes of a board. IN: uint8[card], uint8[hole, card], int32[hole] buckets of the street before
+    """The buckets of all holes of a board.
 
-    (not read unless they are the context); scratch: uint8[card of a hand]; OUT: int32[hole], BLOCKED where blocked.
+    IN: uint8[card], uint8[hole, card], int32[hole] buckets on the previous street (read only if they are the context);
+    scratch: uint8[card of a hand]; OUT: int32[hole], BLOCKED where blocked.
     """
     hole_cards = hole_card.shape[1]
     for i in range(board.size):
@@ -113,7 +115,7 @@ def fill_board(
 
 
 def card_fingerprint(rules: GameRules) -> str:
-    """A digest of how a game deals and ranks cards: games that differ in betting only share abstractions."""
+    """A digest of how a game deals and ranks cards. Games that differ only in their betting share abstractions."""
     deck = rules.deck
     cards = (deck.ranks, deck.suits, rules.hole_cards, rules.board_cards, rules.three_card)
     return blake2b(repr(cards).encode(), digest_size=8).hexdigest()
@@ -126,7 +128,7 @@ def fingerprint(rules: GameRules, recipe: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class StreetBuckets:
-    """One street of a map: see the module's text. `deals` are the cards of each round of the index."""
+    """One street of a map: see the module docstring. `deals` are the cards of each round of the index."""
 
     deals: tuple[int, ...]
     buckets: int
@@ -154,7 +156,7 @@ class BucketMap:
     public: PublicBuckets | None = None
     recipe: str = "lossless"
     perfect_recall: bool = False
-    about: dict[str, Any] = field(default_factory=dict)  # what its making found out, for reports
+    about: dict[str, Any] = field(default_factory=dict)  # results of the build, for reports
 
     def __post_init__(self) -> None:
         if len(self.streets) != self.rules.rounds:
@@ -162,17 +164,17 @@ class BucketMap:
 
     @classmethod
     def lossless(cls, rules: GameRules) -> BucketMap:
-        """All hands told apart, suits renamed: perfect recall."""
+        """A bucket for every hand, up to a renaming of suits: perfect recall."""
         return cls(rules, tuple(lossless_street(rules, s) for s in range(rules.rounds)), perfect_recall=True)
 
     @property
     def buckets(self) -> tuple[int, ...]:
-        """How many buckets each street has."""
+        """The number of buckets of each street."""
         return tuple(street.buckets for street in self.streets)
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the game's cards and the recipe: what files made with this map are marked with."""
+        """A digest of the game's cards and the recipe, stored in files made with this map."""
         return fingerprint(self.rules, self.recipe)
 
     @cached_property
@@ -199,7 +201,7 @@ class BucketMap:
         return self.rules.board_size(self.public.street) if self.public else 0
 
     def buckets_of_board(self, street: int, board: Sequence[int]) -> I32:
-        """The bucket of every hole on a board (cards as they were dealt), -1 where blocked: int32[hole]."""
+        """The bucket of every hole on a board (cards in the order of the deal), -1 where blocked: int32[hole]."""
         rules = self.rules
         if not 0 <= street < rules.rounds:
             raise InputError(f"street {street}", remedy=f"use 0 to {rules.rounds - 1}")
@@ -244,7 +246,7 @@ class BucketMap:
 
     @property
     def bytes(self) -> int:
-        """What its tables take."""
+        """The size of its tables."""
         parts = [array for street in self.streets for array in (street.cell, street.join) if array is not None]
         return sum(int(array.nbytes) for array in parts) + (int(self.public.label.nbytes) if self.public else 0)
 
@@ -282,15 +284,15 @@ class BucketMap:
                 PublicBuckets(header["public"][0], arrays["public"], header["public"][1]) if header["public"] else None
             )
             found = cls(rules, streets, public, header["recipe"], header["perfect_recall"], header["about"])
-            said = found._complaint()
+            complaint = found._complaint()
         except (IndexError, KeyError, TypeError, ValueError):
-            said = "its header makes no sense"
-        if said:
-            raise InputError(f"damaged: {said}", where=str(path), remedy=remedy)
+            complaint = "its header makes no sense"
+        if complaint:
+            raise InputError(f"damaged: {complaint}", where=str(path), remedy=remedy)
         return found
 
     def _complaint(self) -> str:
-        """Kernels read tables unchecked: what is not as the index and the numbers of buckets say, or nothing."""
+        """What is wrong with the tables, or nothing. Kernels do not check their indices, so this must."""
         public, deck = self.public, self.rules.deck
         typed = ((self.recipe, str), (self.perfect_recall, bool), (self.about, dict))
         if not all(isinstance(value, kind) for value, kind in typed):
@@ -301,12 +303,12 @@ class BucketMap:
             return "the public table does not fit its index and clusters"
         for number, street in enumerate(self.streets):
             if street.deals not in (self.rules.deals(number), self.rules.unordered_deals(number)):
-                return f"street {number} is not dealt like that"
+                return f"street {number} has the wrong deals"
             contexts = {NONE: 1, PUBLIC: public.clusters if public and number >= public.street else 0}
             contexts[BEFORE] = self.streets[number - 1].buckets if number else 0
             rows = contexts.get(street.context, 0)
             if (street.context == NONE) != (street.join is None) or not rows:
-                return f"street {number} has no such context"
+                return f"street {number} has the wrong context"
             cells = street.buckets if street.join is None else street.join.shape[1]
             hands = HandIndexer(street.deals, deck).size
             if (hands != cells) if street.cell is None else _misfit(street.cell, (hands,), cells):
@@ -321,13 +323,13 @@ def _misfit(table: Any, shape: tuple[int, ...], below: int) -> bool:
 
 
 def _frozen(table: Any, kind: Any) -> Any:
-    """A table for kernels, flat and not to be written to, as all of one tuple must be of one type; none is empty."""
+    """A table for kernels: flat and read-only, since all tables of one tuple must have one type; empty for None."""
     flat = np.zeros(0, kind) if table is None else np.ascontiguousarray(table, kind).reshape(-1)
     flat.flags.writeable = False
     return flat
 
 
 def lossless_street(rules: GameRules, street: int) -> StreetBuckets:
-    """A street whose hands are all told apart, with the order of the deals."""
+    """A street with a bucket for every hand, its deals ordered."""
     deals = rules.deals(street)
     return StreetBuckets(deals, HandIndexer(deals, rules.deck).size)

@@ -1,4 +1,4 @@
-"""From a recipe to a BucketMap: every street built, or the file of an earlier build opened."""
+"""Builds the BucketMap of a recipe, or opens the file of an earlier build."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
 
 
 def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
-    """What a map is marked with: the recipe, a base that is a file called by its fingerprint and not by its name."""
+    """The recipe as stored in a map: a base that is a file is named by its fingerprint, not by its path."""
     public = recipe.public
     if public is None or isinstance(public.base, int):
         return recipe.text()
@@ -34,7 +34,7 @@ def recipe_text(rules: GameRules, recipe: CardRecipe) -> str:
 
 
 def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
-    """About what the map's tables will take: two bytes a hand of every street that is not lossless."""
+    """An estimate of the size of the map's tables: two bytes per hand of every street that is not lossless."""
     total = 0
     for street, own in enumerate(recipe.streets):
         if own.method != "lossless":
@@ -47,10 +47,10 @@ def planned_bytes(rules: GameRules, recipe: CardRecipe) -> int:
 def build_map(
     rules: GameRules, recipe: CardRecipe, progress: Progress | None = None, *, keep: bool = True
 ) -> BucketMap:
-    """The map of a recipe: opened if it was built before, else built, and kept."""
+    """The map of a recipe, from the cache or built; with `keep`, a new map is saved in the cache."""
     path = map_path(rules, recipe)
     if keep:
-        with suppress(InputError):  # not there, damaged or of an older format: built, and replaced
+        with suppress(InputError):  # missing, damaged or of an older format: built again
             kept = BucketMap.load(path, rules)
             if kept.recipe == recipe_text(rules, recipe):
                 return kept
@@ -95,7 +95,7 @@ class _Building:
         )
 
     def _cluster(self, upto: int) -> None:
-        """Streets by k-means, the last first: potential looks at the next."""
+        """Build the streets clustered by k-means, last street first: "potential" needs the next street."""
         after: Clusters | None = None
         for street in reversed(range(upto)):
             recipe = self.recipe.streets[street]
@@ -120,7 +120,7 @@ class _Building:
         )
 
     def _so_far(self, street: int) -> BucketMap | None:
-        """A map whose streets before this one are done; the others stand in."""
+        """A map of the streets built so far; placeholders fill the others."""
         if street == 0:
             return None
         first = lossless_street(self.rules, 0)
@@ -128,7 +128,7 @@ class _Building:
         return BucketMap(self.rules, streets)
 
     def _determines_previous(self, street: int) -> bool:
-        """Whether a street's bucket tells the bucket of the street before, by how it was made."""
+        """Whether a street's bucket determines the bucket on the previous street, by construction."""
         recipe = self.recipe.streets[street]
         if self.streets[street - 1].buckets == 1:
             return True

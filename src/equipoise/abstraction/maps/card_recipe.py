@@ -1,13 +1,13 @@
-"""The `[cards]` table of a recipe: how each street's hands are put into buckets, checked before anything is computed.
+"""The `[cards]` table of a recipe: the abstraction of each street, checked before anything is computed.
 
     [cards]
     preflop = "lossless"
     flop  = { method = "emd", buckets = 200 }
     turn  = { method = "emd", buckets = 200 }
     river = { method = "ochs", buckets = 200 }
-    public = { clusters = 8 }        # hierarchical: buckets are then per cluster of the public cards
+    public = { clusters = 8 }        # hierarchical: separate buckets for each cluster of public boards
 
-Streets are called preflop, flop, turn and river, then round_5 and so on; one that is not named is lossless.
+Streets are preflop, flop, turn and river, then round_5 and so on. A street that is not listed is lossless.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from equipoise.games.rules import GameRules
 Method: TypeAlias = Literal["lossless", "percentile", "emd", "l2", "ochs", "potential"]
 METHODS: tuple[str, ...] = ("lossless", "percentile", "emd", "l2", "ochs", "potential")
 KMEANS = ("emd", "l2", "ochs", "potential")
-USED_BY: dict[str, tuple[str, ...]] = {  # the methods that a key goes with
+USED_BY: dict[str, tuple[str, ...]] = {  # the methods that use a key
     "feature": ("percentile",),
     "second": ("percentile",),
     "nested": ("percentile",),
@@ -44,15 +44,15 @@ USED_BY: dict[str, tuple[str, ...]] = {  # the methods that a key goes with
     "restarts": ("emd", "l2", "ochs"),
 }
 MOST_BUCKETS = 1 << 24
-MOST_PARTS = 1 << 16  # of a percentile street, within a bucket of the street before
-MOST_NEXT = 1 << 16  # buckets of a street that "potential" looks at
-MOST_LOSSLESS = 1 << 30  # hands of a street that may be told apart
+MOST_PARTS = 1 << 16  # parts of a percentile street within one bucket of the previous street
+MOST_NEXT = 1 << 16  # buckets of the next street, for "potential"
+MOST_LOSSLESS = 1 << 30  # hands of a lossless street
 PUBLIC = "public"
 EXAMPLE = 'write e.g. flop = { method = "emd", buckets = 200 }'
 
 
 class StreetRecipe(CheckedModel):
-    """One street. What a method does not use must be left out."""
+    """One street. Keys that the method does not use are refused."""
 
     method: Method = "lossless"
     buckets: int | None = Field(default=None, ge=1, le=MOST_BUCKETS)
@@ -60,13 +60,13 @@ class StreetRecipe(CheckedModel):
     second: int | None = Field(
         default=None, ge=1, le=1000
     )  # percentile by both: parts by E[HS] of each part by E[HS^2]
-    nested: bool = True  # percentile: within each bucket of the street before
-    bins: int = Field(default=50, ge=2, le=1000)  # emd, l2: of the histogram
-    clusters: int = Field(default=8, ge=1, le=16)  # ochs: of the opponent's holes
+    nested: bool = True  # percentile: within each bucket of the previous street
+    bins: int = Field(default=50, ge=2, le=1000)  # emd, l2: bins of the histogram
+    clusters: int = Field(default=8, ge=1, le=16)  # ochs: clusters of the opponent's holes
     cells: int | None = Field(
         default=None, ge=1, le=1 << 16
     )  # with public clusters, after their street: see hierarchy.py
-    sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands that centroids are fitted to; 0: all
+    sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands to fit the centroids to; 0: all
     iterations: int = Field(default=30, ge=1, le=MOST_COUNT)
     restarts: int = Field(default=1, ge=1, le=100)
 
@@ -84,10 +84,10 @@ class StreetRecipe(CheckedModel):
 
 
 class PublicRecipe(CheckedModel):
-    """Clusters of public boards (Tartanian7): the base is a number of buckets to make, or a file of a BucketMap."""
+    """Clusters of public boards (Tartanian7). `base` is a number of buckets to build, or the file of a BucketMap."""
 
     clusters: int = Field(ge=1, le=10_000)
-    street: str | None = None  # the first with a board, unless named
+    street: str | None = None  # default: the first street with a board
     base: Annotated[int, Field(ge=1)] | str = 1000
     objective: Literal["sum", "mean", "medoid"] = "sum"
 
@@ -100,11 +100,11 @@ class CardRecipe(CheckedModel):
     seed: int = Field(default=1, ge=0)
 
     def text(self) -> str:
-        """The recipe as one line, all defaults written out: what a map is marked with."""
+        """The recipe as one line of JSON, with all defaults."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
     def buckets(self, rules: GameRules) -> tuple[int, ...]:
-        """How many buckets each street gets, counting those of every cluster and within those of the street before."""
+        """The number of buckets of each street, over all public clusters and buckets of the previous street."""
         found: list[int] = []
         for number, street in enumerate(self.streets):
             if street.buckets is None:
@@ -125,7 +125,7 @@ class CardRecipe(CheckedModel):
 
 
 def read_card_recipe(table: Mapping[str, Any] | str, rules: GameRules, where: str = "") -> CardRecipe:
-    """A recipe's `[cards]` for a game, or the word `lossless` for all streets; refused if it cannot be done."""
+    """Read and check a `[cards]` table for a game; the word `lossless` stands for all streets."""
     if isinstance(table, str):
         table = dict.fromkeys(street_names(rules.rounds), table)
     if not isinstance(table, Mapping):
@@ -167,12 +167,12 @@ def load_recipe_table(path: str | Path) -> dict[str, Any]:
 
 
 def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:
-    """Refuse what would only show while the street is built, which may be after hours."""
+    """Refuse what would otherwise fail only while the street is built, perhaps after hours."""
     street = recipe.streets[number]
     if street.method == "lossless":
-        told_apart = HandIndexer(rules.deals(number), rules.deck).size
-        if told_apart > MOST_LOSSLESS:
-            raise InputError(f"{name}: lossless has {told_apart:,} hands, which cannot fit", remedy="give it buckets")
+        hands = HandIndexer(rules.deals(number), rules.deck).size
+        if hands > MOST_LOSSLESS:
+            raise InputError(f"{name}: lossless has {hands:,} hands, too many for a table", remedy="give it buckets")
         return
     assert street.buckets is not None
     check_hole_cards(rules.hole_cards, f"method {street.method}")

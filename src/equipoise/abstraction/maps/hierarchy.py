@@ -1,12 +1,12 @@
 """Hierarchical abstraction (Brown, Ganzfried and Sandholm 2015, Algorithm 1): public clusters, private buckets in each.
 
-The boards of one street, in hold'em the 1,755 flops, are clustered by how alike a base abstraction finds them
-(Algorithms 2 and 3, in `public.py`). Then the hands of each cluster are put into buckets of its own, on that street and
-on all later ones: no bucket is shared by two clusters, so each cluster can be solved by itself.
+The boards of one street, in hold'em the 1,755 flops, are clustered by how similarly a base abstraction treats them
+(Algorithms 2 and 3, in `clustering/public_boards.py`). Each cluster then has its own buckets, on that street and all
+later ones. No two clusters share a bucket, so each cluster can be solved by itself.
 
-On the clusters' street, each cluster's hands are clustered by k-means. Later hands would have to be clustered anew for
-each cluster that they can come from; instead all hands of the street form many fine cells once (by k-means), and each
-cluster puts the cells into its buckets, by the same features, a cell weighing as often as it is dealt in that cluster.
+On the public street, k-means clusters the hands of each public cluster. On later streets we deviate: clustering the
+hands once per public cluster would be too slow, so k-means puts all hands of the street into many fine cells, and each
+public cluster groups the cells into buckets by the same features, weighted by how often a cell is dealt there.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from equipoise.core.jit import F32, F64, U8, U16, kernel
 from equipoise.core.progress import Fraction, Progress, part, stage
 from equipoise.games.rules import GameRules
 
-CELLS = 10  # cells of a later street for each private bucket, unless the recipe says
+CELLS = 10  # default number of cells of a later street for each private bucket
 MOST_CELLS = 5000
 
 
 def hierarchical_streets(
     rules: GameRules, recipe: CardRecipe, progress: Progress | None
 ) -> tuple[dict[int, StreetBuckets], PublicBuckets, dict[str, Any]]:
-    """The streets from the public one on, the public clusters, and what is worth reporting of them."""
+    """The streets from the public one on, the public clusters, and their statistics for reports."""
     street = recipe.public_street(rules)
     found = cluster_boards(rules, recipe, progress)
     public = PublicBuckets(street, found.labels.astype(np.uint16), len(found.sizes))
@@ -81,7 +81,7 @@ def cluster_boards(rules: GameRules, recipe: CardRecipe, progress: Progress | No
 
 
 def board_distances(rules: GameRules, recipe: CardRecipe, street: int, progress: Progress | None) -> F32:
-    """float32[board, board]: Algorithm 2's distances; kept on disk unless the base is somebody's file."""
+    """float32[board, board]: Algorithm 2's distances; cached on disk unless the base is a file."""
     assert recipe.public is not None
 
     def build() -> dict[str, Any]:
@@ -94,7 +94,7 @@ def board_distances(rules: GameRules, recipe: CardRecipe, street: int, progress:
 
 
 def base_transitions(rules: GameRules, recipe: CardRecipe, street: int, progress: Progress | None) -> tuple[Any, int]:
-    """Algorithm 2's table T, [board, base bucket], and how many private states a board has."""
+    """Algorithm 2's table T, [board, base bucket], and the number of private states of a board."""
     assert recipe.public is not None
     base, boards = recipe.public.base, public_boards(rules, street)
     if isinstance(base, str):
@@ -129,7 +129,7 @@ def _rows_of_boards(space: HandSpace, boards: U8, label: Any) -> Any:
 
 
 def board_weights(rules: GameRules, street: int) -> F64:
-    """[board] how many raw boards each stands for."""
+    """[board] the number of raw boards in each class."""
     space = HandSpace(rules, street)
     indexer = HandIndexer((space.board_cards,), rules.deck)
     weights = np.zeros(indexer.size)
@@ -140,7 +140,7 @@ def board_weights(rules: GameRules, street: int) -> F64:
 def _street_of_clusters(
     rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Fraction | None
 ) -> StreetBuckets:
-    """The street whose boards are clustered: each cluster's hands by k-means."""
+    """The street whose boards are clustered: k-means on the hands of each cluster."""
     assert recipe.buckets is not None
     space = HandSpace(rules, street)
     points, metric = street_points(rules, street, recipe, seed, part(progress, 0, 0.3))
@@ -175,7 +175,7 @@ def _private(
 def _street_of_cells(
     rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Fraction | None
 ) -> StreetBuckets:
-    """A later street: fine cells once, put into buckets by each cluster."""
+    """A later street: fine cells for all hands, grouped into buckets by each cluster."""
     assert recipe.buckets is not None
     space = HandSpace(rules, street)
     count = recipe.cells or min(CELLS * recipe.buckets, MOST_CELLS, space.size)
@@ -188,14 +188,14 @@ def _street_of_cells(
     for number in range(public.clusters):
         there = np.flatnonzero(weights[number])
         own = _private(cells.centroids[there], weights[number, there], recipe, cells.metric, seed, number, None)
-        join[number] = number * recipe.buckets  # a cell that never comes may be anywhere in the cluster
+        join[number] = number * recipe.buckets  # a cell that is never dealt there may have any bucket of the cluster
         join[number, there] += own.astype(np.uint32)
     buckets = public.clusters * recipe.buckets
     return StreetBuckets(space.indexer.rounds, buckets, cells.label, join, maps.PUBLIC, recipe.method)
 
 
 def weigh_cells(space: HandSpace, public: PublicBuckets, cells: Clusters, seen: int, progress: Fraction | None) -> F64:
-    """float64[public cluster, cell]: how many deals are of each, any of a board's cards being the clustered ones."""
+    """float64[public cluster, cell]: the number of deals of each; any cards of a board may be the clustered ones."""
     indexer = HandIndexer((seen,), space.rules.deck)
     subsets = np.array(list(itertools.combinations(range(space.board_cards), seen)), np.uint8)
     weights = np.zeros((public.clusters, len(cells.centroids)))

@@ -1,10 +1,10 @@
-"""Buckets by k-means: each hand goes to the nearest centroid of its features; imperfect recall.
+"""Buckets by k-means: each hand goes to the centroid nearest to its features. Imperfect recall.
 
-Features: the histogram of final strength ("emd" measures it by the earth mover's distance, "l2" as a vector), strength
-against clusters of the opponent's holes ("ochs", Johanson and others 2013), the distribution over the next street's
-buckets ("potential", Ganzfried and Sandholm 2014). On the last street a histogram has one full bin: there "emd" and
-"l2" cluster the strength itself. Centroids are fitted to a sample where a street has many hands, each hand weighing as
-often as it is dealt; then every hand is assigned, streamed board by board where features would not fit in memory.
+Features: the histogram of final strength (compared by the earth mover's distance for "emd", as a vector for "l2"),
+strength against clusters of the opponent's holes ("ochs", Johanson and others 2013), the distribution over the next
+street's buckets ("potential", Ganzfried and Sandholm 2014). On the last street a histogram has one full bin, so "emd"
+and "l2" cluster the strength itself. Centroids are fitted to a sample of hands, each weighted by how often it is dealt;
+then every hand is assigned. Features that would not fit into memory are streamed board by board.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from equipoise.core.progress import Fraction, part
 from equipoise.games.bet_menu import street_names
 from equipoise.games.rules import GameRules
 
-STREAMED = 20_000_000  # hands from which features are streamed, not kept
+STREAMED = 20_000_000  # hands: features of more are streamed, not kept
 AT_ONCE = 1 << 20  # hands
 
 
@@ -41,7 +41,7 @@ class Clusters:
     centroids: F32
     metric: Metric
     ground: F32  # [bucket, bucket] how far apart centroids are
-    cost: float  # of all hands, as often as they are dealt: the mean distance; its mean square for "l2" and "ochs"
+    cost: float  # the mean distance over all deals; its mean square for "l2" and "ochs"
 
 
 def cluster_street(
@@ -52,7 +52,7 @@ def cluster_street(
     after: Clusters | None = None,
     progress: Fraction | None = None,
 ) -> Clusters:
-    """The clusters of a street's hands; `after` are those of the next street, for "potential"."""
+    """The clusters of a street's hands; `after` are the clusters of the next street, for "potential"."""
     assert recipe.buckets is not None
     space = HandSpace(rules, street)
     if recipe.method == "potential":
@@ -72,7 +72,7 @@ def cluster_street(
 def street_points(
     rules: GameRules, street: int, recipe: StreetRecipe, seed: int, progress: Fraction | None = None
 ) -> tuple[Any, Metric]:
-    """What k-means sees of all hands of a street, [hand, column], and how it measures."""
+    """The points that k-means clusters, [hand, column] for all hands of a street, and the metric."""
     if recipe.method == "ochs":
         ochs = StreetFeatures(rules, street).ochs(opponent_clusters(rules, recipe.clusters, seed), recipe.clusters)
         return ochs.table(progress=progress), "l2"
@@ -113,7 +113,7 @@ def sample(size: int, wanted: int, seed: int) -> I64 | None:
 def _assign(
     space: HandSpace, blocks: Iterator[tuple[Any, Any]], centroids: F32, metric: Metric, progress: Fraction | None
 ) -> Clusters:
-    """Every hand to its nearest centroid; blocks of (hands, features)."""
+    """Assign every hand to its nearest centroid; `blocks` are pairs of hands and features."""
     label = np.empty(space.size, np.min_scalar_type(len(centroids) - 1).newbyteorder("="))
     cost, done = 0.0, 0
     for hands, rows in blocks:
@@ -153,7 +153,7 @@ def _by_strength(space: HandSpace, recipe: StreetRecipe, seed: int, progress: Fr
 
 
 def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, progress: Fraction | None) -> Clusters:
-    """OCHS of too many hands to keep: one pass for the sample, one to assign."""
+    """OCHS when the features of all hands do not fit into memory: one pass for the sample, one to assign."""
     assert recipe.buckets is not None
     chosen = sample(space.size, recipe.sample, seed)
     if chosen is None:
@@ -168,7 +168,7 @@ def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, 
         hands_of.append(hands[here])
         rows_of.append(rows[here])
     hands, rows = np.concatenate(hands_of), np.concatenate(rows_of)
-    order = np.argsort(hands)  # as if the features had been kept
+    order = np.argsort(hands)  # the order of a table of features
     hands, rows = hands[order], rows[order]
     centroids = kmeans(
         rows, space.weights[hands].astype(np.float64), recipe.buckets, metric="l2", seed=seed,
@@ -179,7 +179,7 @@ def _by_stream(space: HandSpace, opponent: U8, recipe: StreetRecipe, seed: int, 
 
 
 def _gathered(blocks: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Blocks put together, so that assigning has enough to share among threads."""
+    """Merge blocks, so that assigning has enough work to share among threads."""
     hands: list[Any] = []
     rows: list[Any] = []
     for some, features in blocks:
@@ -211,9 +211,9 @@ def _by_potential(
 
 
 def _apart(means: F32, ground: F32) -> F32:
-    """How far apart means are: each as a list of next buckets, measured as a hand is, both ways averaged.
+    """The distances between means: each mean, rounded to a list of next buckets, is measured like a hand.
 
-    A list is a rounded mean, and so a little away from its own: that is no distance between buckets.
+    The two directions are averaged. The diagonal is set to 0, since rounding moves a list away from its own mean.
     """
     deals = 64
     places = (np.arange(deals) + 0.5) / deals
@@ -231,7 +231,7 @@ def opponent_clusters(rules: GameRules, clusters: int, seed: int) -> U8:
     hole_hand = space.indexer.indices(hole_card_table(rules.deck, rules.hole_cards))
     histogram = histograms(rules, 0).histogram
     clustering = kmeans(histogram, space.weights.astype(np.float64), clusters, metric="emd", seed=seed, restarts=10)
-    strength = clustering.centroids @ np.arange(histogram.shape[1])  # of the mean hand: a cluster may be left empty
+    strength = clustering.centroids @ np.arange(histogram.shape[1])  # of the centroid: a cluster may be empty
     order = np.argsort(np.argsort(strength))
     return order[clustering.labels][hole_hand].astype(np.uint8)
 
@@ -243,7 +243,7 @@ def _wide(label: Any) -> Any:
 
 @contextmanager
 def street_named(rules: GameRules, street: int) -> Iterator[None]:
-    """What goes wrong is said of a street."""
+    """Put the street's name in front of an error."""
     try:
         yield
     except InputError as error:

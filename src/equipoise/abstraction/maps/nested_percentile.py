@@ -1,9 +1,9 @@
-"""Percentile buckets, each bucket of the street before cut by itself: perfect recall (as in the CFR-BR paper).
+"""Percentile buckets nested within each bucket of the previous street: perfect recall (as in the CFR-BR paper).
 
-A hand's bucket then depends on how its board was dealt, so a street's table is on the index that tells the deals apart,
-in hold'em 55,190,538 turn hands. Ordered river hands are too many for a table (2,428,287,420): there, the bucket of the
-turn and the strength on the river, one of 1,981, lead to it by a second table. What each pair of those weighs is
-counted over all deals, so that percentiles are exact there too.
+A hand's bucket then depends on the order of the deals, so a street's table is on the ordered index, in hold'em
+55,190,538 turn hands. A table of ordered river hands would be too large (2,428,287,420): there a second table gives the
+bucket for the turn bucket and the river strength (one of 1,981). The weight of each such pair is counted over all
+deals, so percentiles are exact on the river too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AT_ONCE = 1 << 20
 def percentile_street(
     rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap | None, progress: Fraction | None = None
 ) -> StreetBuckets:
-    """The percentile buckets of a street; `before` is a map whose streets before this one are done."""
+    """The percentile buckets of a street; `before` is a map whose earlier streets are built."""
     assert recipe.buckets is not None
     parts = recipe.buckets * (recipe.second or 1)
     nested = recipe.nested and street > 0
@@ -62,7 +62,7 @@ def percentile_street(
 
 
 def street_keys(rules: GameRules, street: int, recipe: StreetRecipe, progress: Fraction | None) -> list[Any]:
-    """What hands are sorted by, whole numbers: sums of squares of strength, of strength, or both in this order."""
+    """The keys to sort hands by, integers: sums of squared strengths, of strengths, or both in this order."""
     if HandSpace(rules, street).last:
         key: Any = strengths(rules, progress=progress)
         return [key, key] if recipe.feature == "both" else [key]
@@ -72,12 +72,12 @@ def street_keys(rules: GameRules, street: int, recipe: StreetRecipe, progress: F
 
 
 def _narrow(key: Any) -> Any:
-    """At most 32 bits, in the same order."""
+    """The same order in at most 32 bits."""
     return key if key.dtype.itemsize <= 4 else np.unique(key, return_inverse=True)[1].astype(np.uint32)
 
 
 def ordered_hands(space: HandSpace, deals: tuple[int, ...], before: BucketMap) -> tuple[Any, U8, Any]:
-    """Of every hand with its deals told apart: the unordered hand, how often it is dealt, the bucket before."""
+    """For every ordered hand: the unordered hand, how often it is dealt, and its bucket on the previous street."""
     indexer = HandIndexer(deals, space.rules.deck)
     hand = np.empty(indexer.size, np.uint32)
     parent = np.empty(indexer.size, np.uint32)
@@ -100,7 +100,7 @@ def ordered_hands(space: HandSpace, deals: tuple[int, ...], before: BucketMap) -
 
 
 def deal_orders(deals: tuple[int, ...]) -> U8:
-    """uint8[order, card]: the ways to deal the cards of a board in rounds of these sizes, as places of the board."""
+    """uint8[order, card]: the ways to deal the cards of a board in rounds of these sizes, as positions on the board."""
     found = {}
     for order in itertools.permutations(range(sum(deals))):
         at, rounds = 0, []
@@ -130,9 +130,9 @@ def weigh_ordered(
 def _by_strength_within(
     rules: GameRules, street: int, recipe: StreetRecipe, before: BucketMap, progress: Fraction | None
 ) -> StreetBuckets:
-    """The last street of a game whose ordered hands are too many: by bucket before and strength."""
+    """The last street when a table of ordered hands is too large: by previous bucket and strength."""
     assert recipe.buckets is not None
-    twice = before.streets[street - 1].context == BEFORE  # the kernels look back one street only
+    twice = before.streets[street - 1].context == BEFORE  # the kernels look back only one street
     if not HandSpace(rules, street).last or recipe.feature == "both" or twice:
         raise InputError(
             f"percentile buckets of {HandIndexer(rules.deals(street), rules.deck).size:,} ordered hands",
@@ -149,7 +149,7 @@ def _by_strength_within(
 
 
 def weigh_pairs(rules: GameRules, street: int, before: BucketMap, weight: F64, progress: Fraction | None) -> F64:
-    """float64[bucket before, strength]: how many deals are of each, the order of the board's rounds told apart."""
+    """float64[previous bucket, strength]: the number of ordered deals of each pair."""
     space = HandSpace(rules, street - 1)
     to_come = rules.board_size(street) - space.board_cards
     orders = deal_orders(rules.deals(street - 1)[1:])

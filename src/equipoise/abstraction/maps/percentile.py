@@ -3,11 +3,11 @@
 From Johanson (Robust Strategies and Counter-Strategies, 2007, page 24), the buckets of CFR-BR's figures 6, 10 and 11.
 With parents, each parent bucket is cut by itself: buckets are nested, and the abstraction has perfect recall.
 
-The rule. Hands of one parent and one key are a class, and stay together. Lay the classes of a parent side by side on
-[0, total), by key, each as long as its weight: a class goes to the part that holds the middle of its interval, part i
-being [i, i + 1) * total / parts. So each cut is off by at most half the weight of the class that lies across it, and
-no bucket is off by more than the heaviest class. With fewer classes than parts some buckets stay empty. Whole-number
-weights (numbers of deals) are summed exactly: then neither the order of the hands nor how a class is split matters.
+Hands with the same parent and key form a class and stay together. Lay the classes of a parent side by side on
+[0, total) in the order of their keys, each as long as its weight. A class goes to the part that contains the middle of
+its interval, where part i is [i, i + 1) * total / parts. Each cut is off by at most half the weight of the class across
+it, and no bucket by more than the heaviest class. With fewer classes than parts, some buckets are empty. Integer
+weights (numbers of deals) are summed exactly, so the order of the hands does not matter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def percentile_buckets(
 ) -> I32:
     """The bucket of each hand, int32[hand]: its part by the key, or `parent * parts + part`.
 
-    The buckets of a float32 or 32-bit integer key take about 40 bytes a hand while they are made.
+    Needs about 40 bytes of memory per hand for a float32 or 32-bit integer key.
 
     >>> percentile_buckets(np.array([0.9, 0.1, 0.5, 0.5]), np.array([2, 2, 1, 1]), 3).tolist()
     [2, 0, 1, 1]
@@ -60,7 +60,7 @@ def percentile_two(
     parts_second: int,
     parents: npt.NDArray[Any] | None = None,
 ) -> I32:
-    """Parts by one key (E[HS^2]), and each of them cut by another (E[HS]): `parts_first * parts_second` a parent."""
+    """Cut by one key (E[HS^2]), then each part by another (E[HS]): `parts_first * parts_second` buckets per parent."""
     first = percentile_buckets(key_first, weights, parts_first, parents)
     return percentile_buckets(key_second, weights, parts_second, first)
 
@@ -68,9 +68,9 @@ def percentile_two(
 def percentile_parts(weight: F64, parts: int) -> U16:
     """The part of each class within its parent, uint16[parent, class], by the same rule.
 
-    IN: float64[parent, class], the weight of the hands of a parent bucket that are of a class, classes by key. For
-    the last street: there are too many hands to sort, but few classes. A class of no weight is in the part where it
-    would lie.
+    IN: float64[parent, class], the weight of each class in each parent bucket, classes in the order of their keys.
+    For the last street, which has too many hands to sort but few classes. A class of weight 0 gets the part at its
+    position.
 
     >>> percentile_parts(np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 4.0]]), 3).tolist()
     [[0, 1, 2], [0, 0, 2]]
@@ -85,7 +85,7 @@ def percentile_parts(weight: F64, parts: int) -> U16:
 
 
 def bucket_weights(buckets: I32, weights: npt.NDArray[Any], count: int) -> F64:
-    """The weight of each of `count` buckets: float64[bucket]; zero for one that stayed empty."""
+    """The weight of each of `count` buckets: float64[bucket]."""
     return np.bincount(buckets, weights, count).astype(np.float64)
 
 
@@ -96,15 +96,13 @@ def _check_parts(parts: int) -> None:
 
 def _check_weights(weights: npt.NDArray[Any]) -> None:
     if weights.size and not (weights.min() >= 0 and np.isfinite(weights.max())):
-        raise InputError(
-            "a weight that is negative or no number", remedy="weigh a hand by how many deals it stands for"
-        )
+        raise InputError("a weight that is negative or not a number", remedy="weight a hand by its number of deals")
 
 
 def _ordered(key: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Unsigned numbers of at most 32 bits in the order of the keys, equal where keys are."""
+    """Unsigned integers of at most 32 bits in the order of the keys; equal keys stay equal."""
     if key.dtype.kind == "f" and np.isnan(key).any():
-        raise InputError("a key that is no number", remedy="give each hand a finite key")
+        raise InputError("a key that is not a number", remedy="give each hand a finite key")
     if key.dtype == np.float32:
         bits = (key + np.float32(0)).view(np.uint32)  # + 0: the two zeros have different bits
         bits ^= np.where(bits & _SIGN, np.uint32(0xFFFFFFFF), _SIGN)  # negative floats ascend as their bits descend
@@ -119,7 +117,7 @@ def _part(before: float, weight: float, total: float, parts: int) -> int:
     """The part that holds the middle of [before, before + weight) on [0, total)."""
     if total <= 0.0:
         return 0
-    # Twice the middle, so that whole numbers stay whole; a class of no weight at the end has its middle at the end.
+    # Twice the middle, so that integers stay integers; the middle of a class of weight 0 at the end is the end.
     part = int((2.0 * before + weight) * parts / (2.0 * total))
     return part if part < parts else parts - 1
 
@@ -150,7 +148,7 @@ def cut_sorted(order: I64, sort_key: U64, weights: F64, parts: int, buckets: I32
 
 @inlined
 def _class_at(sort_key: U64, weights: F64, start: int) -> tuple[int, float]:
-    """Where the class that starts here ends, and its weight."""
+    """The end of the class that starts here, and its weight."""
     weight = 0.0
     end = start
     while end < sort_key.size and sort_key[end] == sort_key[start]:

@@ -1,4 +1,4 @@
-"""One hand in an abstraction: its bucket, what else is in it, and which buckets are like it."""
+"""One hand in an abstraction: its bucket, other hands in it, and similar buckets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.report.numbers import SAMPLES, number_or_none
 from equipoise.abstraction.report.summary import (
     BucketSummary,
-    all_told_apart,
     hand_text,
+    one_hand_per_bucket,
     random_deals,
     some_deals,
     summarize,
@@ -43,7 +43,7 @@ class NearBucket:
 
 @dataclass(frozen=True)
 class HandBucket:
-    """A hand and its bucket. What would take long to find out is None."""
+    """A hand and its bucket. Values that are slow to compute are None."""
 
     hand: str
     street: str
@@ -70,12 +70,12 @@ class HandBucket:
 def describe_hand(
     found: BucketMap, hole: str, board: str, *, seed: int = 1, progress: Progress | None = None
 ) -> HandBucket:
-    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, and what is like it."""
+    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, and similar hands and buckets."""
     rules = found.rules
     cards, street = read_hand(rules, hole, board)
     bucket = found.bucket(cards[: rules.hole_cards], cards[rules.hole_cards :])
     summary = None
-    if not all_told_apart(found, street):
+    if not one_hand_per_bucket(found, street):
         fraction = stage(progress, f"strength, {rules.street_name(street)}")
         summary = summarize(found, street, lambda: some_deals(found, SAMPLES, seed), (SAMPLES, seed), fraction)
     ehs, ehs2 = _own_strength(found, street, cards, summary, bucket)
@@ -115,7 +115,7 @@ def read_hand(rules: GameRules, hole: str, board: str) -> tuple[tuple[int, ...],
 def _own_strength(
     found: BucketMap, street: int, cards: tuple[int, ...], summary: BucketSummary | None, bucket: int
 ) -> tuple[float, float]:
-    """E[HS] and E[HS^2] of one hand: those of its bucket if it is alone there, else all completions enumerated."""
+    """E[HS] and E[HS^2] of one hand: those of its bucket if it is alone there, else by enumerating all completions."""
     rules = found.rules
     if summary is not None and found.streets[street].method == "lossless" and summary.filled[bucket]:
         return float(summary.mean[bucket]), float(summary.moments[3, bucket] / summary.moments[0, bucket])
@@ -144,7 +144,7 @@ def _cluster(found: BucketMap, street: int, cards: tuple[int, ...]) -> int | Non
 
 
 def _share_of_deal(rules: GameRules, street: int, cards: tuple[int, ...]) -> float:
-    """How much of all deals one hand is, the order of the board's rounds told apart: its renamings, counted."""
+    """The share of all ordered deals that are one hand: the number of its renamings."""
     deals = rules.deals(street)
     ends = list(itertools.accumulate(deals))
     rounds = [cards[end - size : end] for end, size in zip(ends, deals, strict=True)]
@@ -163,7 +163,7 @@ def _on_this_board(found: BucketMap, street: int, cards: tuple[int, ...], bucket
 
 
 def _others(found: BucketMap, street: int, cards: tuple[int, ...], bucket: int, seed: int) -> tuple[str, ...]:
-    """Some other hands of the bucket: the first that random deals bring."""
+    """Some other hands of the bucket: the first among random deals."""
     rules, space = found.rules, HandSpace(found.rules, street)
     drawn = random_deals(rules, len(cards), LOOKED_AT, np.random.default_rng(seed))
     drawn = drawn[found.buckets_of_deals(drawn)[:, street] == bucket]

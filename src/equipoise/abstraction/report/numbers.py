@@ -1,7 +1,8 @@
-"""An abstraction in numbers: for each street its buckets, how evenly they are dealt and how alike their hands are.
+"""An abstraction in numbers: for each street its buckets, how evenly they are dealt and how similar their hands are.
 
-How alike: the variance of E[HS] within buckets by that of all hands: 0 if a bucket's hands are all equally strong, 1 if
-buckets say nothing of strength. It is a view of strength alone: a bucketing by potential may do better than it shows.
+Similarity is the variance of E[HS] within buckets divided by the variance over all hands: 0 if all hands of a bucket
+are equally strong, 1 if buckets carry no information about strength. It ignores potential, so buckets by potential may
+be better than it suggests.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from equipoise.abstraction.report.public_clusters import PublicReport, public_re
 from equipoise.abstraction.report.summary import (
     BucketSummary,
     Deals,
-    all_told_apart,
+    lists_every_bucket,
+    one_hand_per_bucket,
     sample_hands,
     some_deals,
     summarize,
-    told_one_by_one,
 )
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.progress import Progress, stage
@@ -38,7 +39,7 @@ class StreetReport:
 
     street: str
     method: str
-    hands: int  # that its table tells apart
+    hands: int  # in its table
     buckets: int
     non_empty: int
     bytes: int
@@ -68,7 +69,7 @@ class AbstractionReport:
         """One for each street and bucket."""
         found: list[dict[str, Any]] = []
         for number, (street, summary) in enumerate(zip(self.streets, self.summaries, strict=True)):
-            if summary is None or not told_one_by_one(self.map, number):
+            if summary is None or not lists_every_bucket(self.map, number):
                 continue
             hands = sample_hands(self.map, number, summary, self.deals, HANDS)
             columns = zip(summary.share, summary.mean, summary.sd, summary.spread, hands, strict=True)
@@ -104,7 +105,7 @@ class AbstractionReport:
 
 
 def number_or_none(value: Any) -> float | None:
-    """A float, or None for what is no number: JSON has no word for that."""
+    """A float, or None if it is not finite: JSON cannot express that."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -117,14 +118,14 @@ def describe(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> AbstractionReport:
-    """Look into the buckets of a map that was made by `cards`."""
+    """The report of a map that was built from `cards`."""
     if progress:
         progress("deals", 0.0)
     deals = some_deals(found, samples, seed)
     streets, summaries = [], []
     for number in range(found.rules.rounds):
         summary = None
-        if not all_told_apart(found, number):
+        if not one_hand_per_bucket(found, number):
             fraction = stage(progress, f"strength, {found.rules.street_name(number)}")
             summary = summarize(found, number, lambda: deals, (samples, seed), fraction)
         streets.append(_street(found, number, summary))

@@ -17,7 +17,7 @@ from matplotlib import patheffects
 from matplotlib.colors import PowerNorm
 
 from equipoise.abstraction.report.numbers import AbstractionReport
-from equipoise.abstraction.report.summary import BucketSummary, sample_hands, told_one_by_one
+from equipoise.abstraction.report.summary import BucketSummary, lists_every_bucket, sample_hands
 from equipoise.cards.deck import RANKS
 from equipoise.core.jit import F64, I64
 
@@ -34,7 +34,7 @@ HALO = [patheffects.withStroke(linewidth=2, foreground="white")]
 
 
 def draw_pictures(report: AbstractionReport, folder: Path, stem: str) -> list[str]:
-    """Write those pictures that a report has something for; their names."""
+    """Write the pictures that a report has data for; returns their names."""
     drawings: dict[str, Callable[[AbstractionReport], Any]] = {
         "preflop": _preflop,
         "streets": _streets,
@@ -54,7 +54,7 @@ def draw_pictures(report: AbstractionReport, folder: Path, stem: str) -> list[st
 
 
 def _drawn(report: AbstractionReport, street: int) -> BucketSummary | None:
-    return report.summaries[street] if told_one_by_one(report.map, street) else None
+    return report.summaries[street] if lists_every_bucket(report.map, street) else None
 
 
 def _by_strength(summary: BucketSummary) -> I64:
@@ -64,7 +64,7 @@ def _by_strength(summary: BucketSummary) -> I64:
 
 
 def _preflop(report: AbstractionReport) -> Any:
-    """The grid of holes, coloured by bucket; by strength where all are told apart."""
+    """The grid of holes, coloured by bucket; by strength if every hole has its own bucket."""
     rules, summary = report.map.rules, _drawn(report, 0)
     if rules.hole_cards != 2 or rules.deck.suits < 2 or rules.board_size(0) or summary is None:
         return None
@@ -92,7 +92,7 @@ def _preflop(report: AbstractionReport) -> Any:
     axes.set_yticks(range(ranks), list(reversed(RANKS[:ranks])))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    what = "E[HS] in percent, all holes told apart" if lossless else f"{report.streets[0].buckets} buckets, by number"
+    what = "E[HS] in percent, lossless" if lossless else f"{report.streets[0].buckets} buckets, by number"
     axes.set_title(f"{report.name}: {what} (suited above the diagonal)")
     if lossless:
         figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, format=lambda value, _: f"{value:.0%}")

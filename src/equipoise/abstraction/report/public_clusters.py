@@ -1,8 +1,8 @@
-"""What the public clusters of a hierarchical abstraction hold: sizes, how alike their boards are, and some of them.
+"""The public clusters of a hierarchical abstraction: sizes, similarity of their boards, and sample boards.
 
-Distances are those of Algorithm 2, as the clusters were made by (`hierarchy.py`). The picture
-of the boards is classical multidimensional scaling (Torgerson 1952): the two directions in which the doubly centred
-squares of the distances vary most, by subspace iteration.
+Distances are those of Algorithm 2 (`clustering/public_boards.py`). The picture of the boards is classical
+multidimensional scaling (Torgerson 1952): the two leading eigenvectors of the doubly centred squared distances, by
+subspace iteration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is in the buckets of a street: how often each is dealt, how strong its hands are, and some of them.
+"""Statistics of the buckets of a street: how often each is dealt, how strong its hands are, and sample hands.
 
-Where a street's table is by hand, every hand is counted, as often as it is dealt; so it is where a game has few deals.
-Else (buckets that hang on the street before or on the public cluster) a random sample of deals is counted.
+They are exact if a bucket depends only on the hand, or if the game has few deals. Otherwise (buckets that depend on
+the previous street's bucket or on the public cluster) they are estimated from a random sample of deals.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from equipoise.games.rules import GameRules
 FORMAT = 1  # of what is kept on disk
 SMALL = 1 << 16  # hands, and completions of a board: fewer are quicker to count than to look up
 AT_ONCE = 1 << 20  # hands
-ALL_DEALS = 200_000  # games with at most so many deals are looked at whole
-MOST_LISTED = 100_000  # buckets of a street that are told one by one
+ALL_DEALS = 200_000  # deals: games with at most this many are enumerated
+MOST_LISTED = 100_000  # buckets of a street that a report lists
 
 
 @dataclass(frozen=True, eq=False)
 class BucketSummary:
-    """The buckets of one street. `moments` are [4, bucket]: how often dealt, and the sums, over what was dealt, of
-
+    """The buckets of one street. `moments` are [4, bucket]: the number of deals, and the sums over these deals of
     E[HS], of its square, and of E[HS^2].
     """
 
@@ -63,13 +62,13 @@ class BucketSummary:
         """[bucket] the standard deviation of E[HS] among its hands."""
         count = self.moments[0]
         variance = np.maximum(self._by_count(self.moments[2]) - self.mean**2, 0)
-        if not self.exact:  # of one hand nothing can be said
+        if not self.exact:  # one hand gives no estimate
             variance *= np.where(count > 1, count / np.maximum(count - 1, 1), np.nan)
         return np.sqrt(variance)
 
     @cached_property
     def spread(self) -> F64:
-        """[bucket] how far a hand's final strength lies from its E[HS], root mean square: what is still to come."""
+        """[bucket] the root mean square difference between a hand's final strength and its E[HS]."""
         return np.sqrt(np.maximum(self._by_count(self.moments[3] - self.moments[2]), 0))
 
     def variance(self) -> tuple[float, float]:
@@ -79,7 +78,7 @@ class BucketSummary:
         inside = float((squares - total * np.nan_to_num(self.mean)).sum())
         overall = float(squares.sum() - total.sum() ** 2 / deals)
         lost = (0.0, 0.0) if self.exact else (float(self.filled.sum()), 1.0)
-        tiny = 1e-12 * deals  # what rounding leaves of nothing
+        tiny = 1e-12 * deals  # rounding error of zero
         within = 0.0 if inside < tiny else inside / max(deals - lost[0], 1.0)
         return within, 0.0 if overall < tiny else overall / max(deals - lost[1], 1.0)
 
@@ -153,14 +152,14 @@ def random_deals(rules: GameRules, seen: int, samples: int, rng: np.random.Gener
     return np.ascontiguousarray(deck[:, :seen])
 
 
-def told_one_by_one(found: BucketMap, street: int) -> bool:
-    """Whether a street's buckets are few enough to say something of each."""
+def lists_every_bucket(found: BucketMap, street: int) -> bool:
+    """Whether a street has few enough buckets to list them all."""
     return found.buckets[street] <= MOST_LISTED
 
 
-def all_told_apart(found: BucketMap, street: int) -> bool:
-    """Whether there is nothing to look into: many buckets, each a single hand."""
-    return found.streets[street].method == "lossless" and not told_one_by_one(found, street)
+def one_hand_per_bucket(found: BucketMap, street: int) -> bool:
+    """Whether a street is lossless with too many buckets to list: nothing to summarise."""
+    return found.streets[street].method == "lossless" and not lists_every_bucket(found, street)
 
 
 def by_hand(found: BucketMap, street: int) -> bool:
@@ -172,9 +171,9 @@ def by_hand(found: BucketMap, street: int) -> bool:
 def summarize(
     found: BucketMap, street: int, deals: Callable[[], Deals], key: object = (), progress: Fraction | None = None
 ) -> BucketSummary:
-    """The buckets of a street. `deals` is asked where hands cannot be counted, and `key` says how they were drawn.
+    """The buckets of a street. `deals` is called if hands cannot be enumerated; `key` says how the deals were drawn.
 
-    What takes long to count is kept on disk, by the content of the map's tables.
+    Slow results are cached on disk by the content of the map's tables.
     """
     bins = _bins(found, street)
     exact = by_hand(found, street)
@@ -199,7 +198,7 @@ def summarize(
 
 
 def _bins(found: BucketMap, street: int) -> int:
-    """Of the histograms that the building of a street has left on disk, so that they are found."""
+    """The bins of the histograms that the build cached on disk, so that they are reused."""
     if found.streets[street].method not in ("emd", "l2"):
         return 0
     return int(json.loads(found.recipe)["streets"][street]["bins"])
@@ -239,7 +238,7 @@ def _count_deals(found: BucketMap, street: int, deals: Deals, strength: HandStre
 
 def _note_first(first: I64, bucket: Any, hands: I64) -> None:
     new = first[bucket] < 0
-    first[bucket[new][::-1]] = hands[new][::-1]  # of equal places the last one written stays
+    first[bucket[new][::-1]] = hands[new][::-1]  # for equal indices the last write wins
 
 
 def _moments(bucket: Any, weight: Any, mean: F64, square: F64, count: int) -> F64:
@@ -259,7 +258,7 @@ def sample_hands(found: BucketMap, street: int, summary: BucketSummary, deals: D
     rules, space = found.rules, HandSpace(found.rules, street)
     cards = deals.cards[:, : rules.hole_cards + space.board_cards]
     bucket = deals.buckets[:, street]
-    # All deals of a game come in order: shuffled, so that the first ones are not all alike.
+    # All deals of a game come in order: shuffle them, so that the first are not all similar.
     order = np.random.default_rng(0).permutation(len(bucket)) if deals.every else np.arange(len(bucket))
     order = order[np.argsort(bucket[order], kind="stable")]
     place = np.arange(len(order)) - np.searchsorted(bucket[order], bucket[order])

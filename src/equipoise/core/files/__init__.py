@@ -1,1 +1,1 @@
-"""How bytes get onto the disk and back: whole, checked, bounded."""
+"""Files: written atomically, verified when read, bounded in size."""

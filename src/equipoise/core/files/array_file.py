@@ -1,10 +1,9 @@
-"""The one container of everything that Equipoise writes for itself: strategies, checkpoints, maps, solutions, kernels.
+"""The container format of all files of our own: strategies, checkpoints, maps, solutions, kernels.
 
-A line of JSON names the format, what the file was made for, and each array's type, shape, offset and checksums; a
-second line is the checksum of the first; then come the arrays as they are in memory, each on a page of its own, zeros
-between them. Every byte of a file is checked whenever it is opened, so that a file that is truncated or extended, that
-has one wrong bit anywhere, that is of another format or made for something else is refused by name, with what to do.
-Arrays have a checksum for each block of 16 MB, so that several cores can check a large one.
+The first line is JSON: the format, what the file was made for, and each array's type, shape, offset and checksums. The
+second line is the checksum of the first. Then come the arrays as they are in memory, page-aligned and padded with
+zeros. Every byte is verified when a file is opened: a file that is truncated or extended, has a flipped bit, or is of
+another format is refused, with a remedy. Each block of 16 MB has a checksum, so several cores can verify a large array.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.files.writing import write_whole
 
 ALIGNED = 4096
-BLOCK = 1 << 24  # bytes with a checksum of their own
+BLOCK = 1 << 24  # bytes per checksum
 MOST_HEADER = 1 << 24
-_READ = 1 << 18  # bytes that are read and summed while they are in the processor's cache
-_CHECKERS = 4  # threads that check a large file: more than a few wait for the memory
+_READ = 1 << 18  # bytes: read and summed while they are in the processor's cache
+_CHECKERS = 4  # threads that verify a large file: more would wait for the memory
 
 
 def save_arrays(
     path: str | Path, format_: str, header: Mapping[str, Any], arrays: Mapping[str, Any], *, durable: bool = True
 ) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     listed: dict[str, Any] = {}
     end = 0
     for name, array in arrays.items():
@@ -56,7 +55,7 @@ def save_arrays(
             for name, array in arrays.items():
                 file.seek(first + listed[name]["start"])
                 file.write(_bytes(array))
-            file.truncate(first + end)  # where the last array is empty, nothing was written there
+            file.truncate(first + end)  # if the last array is empty, nothing was written there
 
     try:
         write_whole(Path(path), write, durable=durable)
@@ -67,7 +66,7 @@ def save_arrays(
 def load_arrays(
     path: str | Path, format_: str, *, remedy: str, copied: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the arrays of a file, all of it checked.
+    """The header and the arrays of a file, verified.
 
     Arrays are mapped copy-on-write: memory is shared with other processes, and a file that somebody truncates while
     it is in use ends the process (SIGBUS). `copied` arrays are read into memory, and safe from that.
@@ -77,7 +76,7 @@ def load_arrays(
 
 
 def load_header(path: str | Path, format_: str, *, remedy: str) -> dict[str, Any]:
-    """The header alone, checked; the arrays are not read."""
+    """The header alone, verified; the arrays are not read."""
     with _Opened(path, format_, remedy) as file:
         return file.header
 
@@ -98,7 +97,7 @@ class _Listed(NamedTuple):
 
 @dataclass
 class _Opened:
-    """An open file whose header is right."""
+    """An open file with a valid header."""
 
     path: str | Path
     format_: str
@@ -138,13 +137,13 @@ class _Opened:
             raise self._error(f"not a file of format {shown(self.format_)}") from None
         if found != self.format_:
             raise self._error(f"format {shown(str(found))}, wanted {shown(self.format_)}")
-        # What has this checksum was written by `save_arrays`: the list of arrays need not be doubted.
+        # A header with this checksum was written by `save_arrays`: its list of arrays can be trusted.
         if checksum != _checksum(line).encode() + b"\n":
             raise self._error("damaged: the checksum of its header is wrong")
         return header
 
     def _check_gaps(self) -> None:
-        """Between arrays there is nothing but the zeros that align them, and after the last one nothing."""
+        """Check that there are only zeros between arrays, and nothing after the last."""
         used = self.used
         for array in self.listed:
             if array.start + array.nbytes > self.size:
@@ -160,7 +159,7 @@ class _Opened:
         found: dict[str, Any] = {}
         checks: list[tuple[_Listed, Any, str]] = []
         for array in self.listed:
-            # A plain array on the map: compiled code need not know of the subclass.
+            # A plain array on the map: kernels do not know the subclass.
             map_ = np.memmap(self.file, array.dtype, "c", array.start, array.shape) if array.nbytes else None
             found[array.name] = np.zeros(array.shape, array.dtype) if map_ is None else np.asarray(map_)
             blocks = _blocks(_bytes(found[array.name]))
@@ -181,7 +180,7 @@ class _Opened:
         return found
 
     def _read_block(self, block: tuple[int, memoryview]) -> str:
-        """Fill a block from the file, a cache's worth at a time; its checksum."""
+        """Fill a block from the file in pieces that fit the processor's cache; returns its checksum."""
         start, memory = block
         digest = xxhash.xxh3_64()
         for at in range(0, len(memory), _READ):
@@ -192,7 +191,7 @@ class _Opened:
         return digest.hexdigest()
 
     def _check(self, checks: list[tuple[_Listed, Any, str]], checksum: Callable[[Any], str]) -> None:
-        """Compare the checksums of blocks with those listed, on several cores where there is much to read."""
+        """Compare the checksums of blocks with the listed ones, on several cores for a large file."""
         blocks = [block for _, block, _ in checks]
         if self.size > BLOCK:
             with ThreadPoolExecutor(min(_CHECKERS, os.cpu_count() or 1)) as pool:

@@ -1,12 +1,12 @@
-"""Where generated things live between runs.
+"""The cache folder: everything that Equipoise generates and keeps between runs.
 
-One folder per user (`EQUIPOISE_CACHE`, else the XDG cache folder) holds what our own code makes:
+One folder per user (`EQUIPOISE_CACHE`, else the XDG cache folder):
 
     compiled/                  kernels and tables, by the sources they depend on (`core/kernel_cache.py`)
-    arrays/, abstractions/     what takes long to build, named by what determines it
+    arrays/, abstractions/     results that take long to build, named by what determines them
 
-Compiled kernels are loaded and run, so the folder must be ours alone: one that another user owns or can write to is
-refused. Every file is a container of `core/files/array_file.py`; one that is damaged is built again.
+Compiled kernels are loaded and run, so a folder that another user owns or can write to is refused. Every file is a
+container of `core/files/array_file.py`; a damaged one is built again.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ FORMAT = "equipoise cache 1"
 
 
 def cache_root() -> Path:
-    """The user's cache folder of Equipoise, existing or not. Relative paths are ignored: they would depend on where a
-    command is called.
+    """The user's cache folder of Equipoise, existing or not. Relative paths are ignored, since they would depend on the
+    working directory.
     """
     named = Path(os.environ.get("EQUIPOISE_CACHE", ""))
     if named.is_absolute():
@@ -47,7 +47,7 @@ def cache_root() -> Path:
 
 
 def cache_folder(name: str) -> Path:
-    """A folder of the cache, made if need be, which nobody else can write to; a temporary one if none can be made."""
+    """A private folder of the cache, created if necessary; a temporary one if it cannot be created."""
     return _folder(cache_root(), name)
 
 
@@ -59,13 +59,13 @@ def _folder(root: Path, name: str) -> Path:
             with contextlib.suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
             _check_private(folder)
-    except OSError:  # a read-only home: nothing is kept, everything still works
+    except OSError:  # a read-only home: everything still works, without a cache
         return _temporary_folder()
     return root / name
 
 
 def _check_private(folder: Path) -> None:
-    """Refuse a folder from which another user could make us load code."""
+    """Refuse a folder through which another user could make us load code."""
     about = folder.stat()
     if not stat.S_ISDIR(about.st_mode):
         raise NotADirectoryError
@@ -84,9 +84,9 @@ def _temporary_folder() -> Path:
 
 
 def mapped_arrays(name: str, members: tuple[str, ...], key: str, build: Callable[[], Arrays]) -> Arrays:
-    """The large arrays that `build` makes, read-only, mapped from the cache; built if they are missing or damaged.
+    """The large arrays that `build` returns, read-only, mapped from the cache; built if missing or damaged.
 
-    `key` says all that determines them, with a format number: source edits do not make these files stale.
+    `key` describes everything that determines them, with a format number: edits of the sources do not invalidate them.
     """
     digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
     arrays = load_or_build(cache_folder("arrays") / f"{name}-{digest}.arrays", key, build)
@@ -96,13 +96,13 @@ def mapped_arrays(name: str, members: tuple[str, ...], key: str, build: Callable
 
 
 def load_or_build(path: Path, key: str, build: Callable[[], Arrays]) -> Arrays:
-    """The arrays of a file that was made for `key`; built, and written if that can be, when it is not there whole."""
+    """The arrays of a file made for `key`; built, and written if possible, when the file is missing or damaged."""
     with contextlib.suppress(InputError):  # missing, damaged or made for something else
         header, arrays = load_arrays(path, FORMAT, remedy="")
         if header["key"] == key:
             return arrays
     arrays = dict(build())
-    with contextlib.suppress(InputError):  # a full or read-only disk costs time and memory, not correctness
+    with contextlib.suppress(InputError):  # with a full or read-only disk the result is the same, only slower
         save_arrays(path, FORMAT, {"key": key}, arrays)
         return load_arrays(path, FORMAT, remedy="")[1]
     return arrays

@@ -1,6 +1,6 @@
-"""JSON as the standard has it, for everything that we print or write: numbers that are not finite become null.
+"""Standard JSON for everything that we print or write: numbers that are not finite become null.
 
-Python's own writer would print `Infinity` and `NaN`, which no other reader of JSON accepts.
+Python's own writer prints `Infinity` and `NaN`, which other readers of JSON refuse.
 """
 
 from __future__ import annotations

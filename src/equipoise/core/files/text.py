@@ -2,7 +2,7 @@
 
 Python's TOML parser takes quadratic time for long dotted keys, recurses into nested values, and reads hexadecimal
 integers of any length, which Python then refuses to print. Recipes, menus, spots and hand histories are small and
-flat: what is not is refused here, once for all of them.
+flat: anything else is refused here, for all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
     """The text of a file, which must be UTF-8; OSError where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(most + 1)  # also of a file without an end
+            content = file.read(most + 1)  # bounded also for a file without an end
     except ValueError:  # a name with a null byte
         raise InputError(f"no file {shown(path)}", remedy="give a file's name") from None
     if len(content) > most:

@@ -1,8 +1,7 @@
-"""How files get onto the disk whole: a temporary name that only we use, a flush, a rename.
+"""Atomic writing of files: a temporary name, a flush, a rename.
 
-A temporary file is locked while it is written, so that what a killed process left can be told from what another
-process is writing: its lock is free. Such remains are removed when they are an hour old, or at once by whoever holds
-the folder they lie in.
+A temporary file is locked while it is written. So the file of a killed process, whose lock is free, can be told from
+one that another process is writing. Such remains are removed after an hour, or immediately by the owner of the folder.
 """
 
 from __future__ import annotations

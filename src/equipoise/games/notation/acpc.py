@@ -2,7 +2,7 @@
 
 Betting: `f`, `c`, `r` (limit) or `rN` (no-limit, N the player's total in the hand), rounds joined by `/`; a round that
 has begun leaves a trailing `/`. Cards: hole cards by player joined by `|`, unseen ones empty, then `/flop/turn/river`;
-a board that is dealt in the first round follows the last hole without a `/`, as the dealer writes it.
+board cards of the first round follow the last hole without a `/`, as the dealer writes them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _read_action(state: BettingState, letter: str, digits: str) -> int:
 
 
 def cards_text(rules: GameRules, deal: Deal, round_: int) -> str:
-    """The cards up to a round; a hole that is not known is an empty tuple."""
+    """The cards up to a round; an unknown hole is an empty tuple."""
     text = "|".join(rules.deck.text(hole) for hole in deal.holes)
     for i in range(round_ + 1):
         end = rules.board_size(i)
@@ -82,7 +82,7 @@ def cards_text(rules: GameRules, deal: Deal, round_: int) -> str:
 
 
 def read_cards(rules: GameRules, text: str) -> Deal:
-    """The cards of a text; rounds must be whole, holes whole or empty, no card twice."""
+    """The cards of a text; rounds must be complete, holes complete or empty, and cards distinct."""
     holes_text, *boards = text.split("/")
     *others, last = (rules.deck.read_cards(part) for part in holes_text.split("|"))
     cut = len(last) - rules.board_cards[0]
@@ -116,7 +116,7 @@ def match_state_text(match_state: MatchState) -> str:
 
 
 def read_match_state(rules: GameRules, line: str) -> MatchState:
-    """What a dealer's line says; it ends in nothing, LF or CR LF."""
+    """Read a dealer's line, with or without LF or CR LF at its end."""
     if len(line) > MOST_BYTES:
         raise InputError(f"a line of {len(line)} characters", remedy=f"lines have at most {MOST_BYTES}")
     parts = line.rstrip("\r\n").split(":")
@@ -142,7 +142,7 @@ def log_state_text(log_state: LogState) -> str:
 
 
 def read_log_state(rules: GameRules, line: str) -> LogState:
-    """What a line of a dealer's log says."""
+    """Read a line of a dealer's log."""
     parts = line.rstrip("\r\n").split(":")
     if parts[0] != "STATE" or len(parts) != 6:
         raise InputError(f"no logged hand: {shown(line)}", remedy="write STATE:hand:betting:cards:values:names")
@@ -152,7 +152,7 @@ def read_log_state(rules: GameRules, line: str) -> LogState:
     names = parts[5].split("|")
     values = [_value(value, line) for value in parts[4].split("|")]
     if len(values) != PLAYERS or len(names) != PLAYERS or not state.is_over:
-        raise InputError(f"a hand that is not whole: {shown(line)}", remedy="log finished hands of two players")
+        raise InputError(f"an incomplete hand: {shown(line)}", remedy="log finished hands of two players")
     return LogState(_number(parts[1], line), state, deal, (values[0], values[1]), (names[0], names[1]))
 
 

@@ -1,8 +1,8 @@
 """Hand histories in the PHH format (Kim 2023), both ways, as PokerKit reads and writes them.
 
 Limit and no-limit Texas hold'em only: the format has no name for other games. Players are p1 and p2 in our order;
-heads-up, blinds [small, big] mean that p1 posts the big blind. `cbr N` counts the chips of the street. What each
-player wins stands there as `finishing_stacks`, if at all.
+heads-up, blinds [small, big] mean that p1 posts the big blind. `cbr N` counts the chips of the street. Winnings
+are optional, as `finishing_stacks`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equipoise.games.rules import PLAYERS, UNLIMITED_STACK, GameRules
 def phh_text(
     state: BettingState, deal: Deal, *, hand: int = 0, names: tuple[str, str] = ("A", "B"), finishing: bool = False
 ) -> str:
-    """One finished hand as a PHH file, `finishing` with what each player is left with."""
+    """One finished hand as a PHH file; `finishing` adds the stacks after the hand."""
     rules = state.rules
     check_is_holdem(rules)
     if not state.is_over:
