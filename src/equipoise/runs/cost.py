@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise.abstraction.maps.build import planned_buckets, planned_bytes
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
-from equipoise.abstraction.maps.build import planned_buckets, planned_bytes
 from equipoise.games.rules import PLAYERS
-from equipoise.walk.bucketed_engine import check_boards, holes_by_street
-from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.runs.recipe import Recipe
-from equipoise.tree.infosets import SlotLayout, lossless_hands
+from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
+from equipoise.tree.infosets import SlotLayout, lossless_hands
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
+from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
@@ -119,4 +119,6 @@ def _opponents(recipe: Recipe, tree: BettingTree) -> int:
         check_trunk(recipe.game.rules, recipe.solver.trunk)
         return REGRET * trunk_slots(SlotLayout(tree, lossless_hands(recipe.game.rules)), recipe.solver.trunk)
     check_boards(recipe.game.rules)
-    return sum(count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.game.rules), strict=True))
+    return sum(
+        count * holes for count, holes in zip(tree.count(DECISION), holes_by_street(recipe.game.rules), strict=True)
+    )

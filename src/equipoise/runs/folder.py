@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.strict_json import json_text
+from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
 from equipoise.games.gamedef import preset_names, write_gamedef
 from equipoise.runs.progress import Look, Measured
 from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe

@@ -24,12 +24,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from equipoise.abstraction.maps.card_recipe import load_recipe_table
+from equipoise.cards.deck import check_hole_cards
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.machine import MOST_THREADS
-from equipoise.games.bet_menu import BetMenu, betting_table
-from equipoise.abstraction.maps.card_recipe import CardRecipe, load_recipe_table, read_cards
-from equipoise.cards.deck import check_hole_cards
-from equipoise.games.gamedef import load_game, preset_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
 from equipoise.runs.iteration_reservoir import Draws
 from equipoise.runs.recipe_text import apply_overrides

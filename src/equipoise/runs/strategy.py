@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equipoise.core.files.array_file import load_arrays
 from equipoise.core.errors import InputError, shown
-from equipoise.runs.recipe import RECIPE_FILE, load_recipe
+from equipoise.core.files.array_file import load_arrays
 from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
 from equipoise.strategy.file import StrategyFile, load_strategy
 from equipoise.strategy.tables import probabilities

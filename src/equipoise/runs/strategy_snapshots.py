@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.core.errors import InputError
-from equipoise.runs.iteration_reservoir import Draws
 from equipoise.runs.folder import RunFolder, Say
+from equipoise.runs.iteration_reservoir import Draws
 from equipoise.solvers.solver import CURRENT, Solver
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import load_strategy, save_stored

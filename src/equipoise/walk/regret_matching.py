@@ -142,6 +142,18 @@ def _mean_many(source: F32, values: F32, out: F32, spare: F32) -> None:
 
 
 @inlined
+def sum_rows(values: F32, out: F32) -> None:
+    """Value of an opponent's decision: the sum over its actions. IN: float[action, hole]; OUT: float[hole]."""
+    first = values[0]
+    for h in range(out.size):
+        out[h] = first[h]
+    for action in range(1, values.shape[0]):
+        row = values[action]
+        for h in range(out.size):
+            out[h] += row[h]
+
+
+@inlined
 def best_value(values: F32, out: F32) -> None:
     """What the best action of each hole is worth. IN: float[action, hole]; OUT: float[hole]."""
     for h in range(out.size):
