@@ -32,7 +32,7 @@ def bucket_buffers(actions: int, present: int, precision: type = np.float32) -> 
 
 
 @inlined
-def match_regrets(block: F32, stride: Int, present: U32, actions: Int, chance: F32) -> None:
+def match_regrets_by_bucket(block: F32, stride: Int, present: U32, actions: Int, chance: F32) -> None:
     """Regret matching for present buckets. IN: float[slot] from the first; OUT: float[action, present bucket]."""
     zero, one = np.float32(0), np.float32(1)
     for k in range(present.size):

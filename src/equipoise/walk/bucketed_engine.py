@@ -62,7 +62,7 @@ class BucketedEngine:
         return self.present.bucket[first : first + int(self.present.counts[board, player])]
 
     def zeros(self, player: int) -> Any:
-        """A table of a player's slots; the other player has its own part of the same layout."""
+        """A table with a player's layout."""
         return np.zeros(self.layouts[player].slots, self.precision)
 
     @cached_property
@@ -128,7 +128,7 @@ class BucketedEngine:
             for targets, buffers in zip(sums, self._buffers, strict=True)
         ]  # fmt: skip
         plan = self.engine.plan(walker)
-        self.engine.run(plan, rules, 16 * self.engine.threads, in_order=True)
+        self.engine.run_walk(plan, rules, 16 * self.engine.threads, in_order=True)
         if regret is not None and not self.direct[walker]:
             self._add_sums("regret", walker, flags.positive, flags.negative, regret)
         if average is not None and not self.direct[1 - walker]:

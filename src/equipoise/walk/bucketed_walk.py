@@ -21,7 +21,7 @@ from equipoise.walk.bucket_decisions import (
     add_average_by_bucket,
     add_regrets_by_bucket,
     choose_best,
-    match_regrets,
+    match_regrets_by_bucket,
     mean_value_by_bucket,
     pass_chosen,
     pass_reach_by_bucket,
@@ -102,7 +102,7 @@ def descend_by_bucket(group: Int, cells: Cells, gain: Float, plan: Plan, rule: B
             pass_chosen(reach, rule.recorded.action[chosen : chosen + size], below)
             continue
         chance = rows_of(buffers.chance, 0, 0, count, cells.present.size)
-        match_regrets(rule.theirs[rule.offset[place] :], rule.stride[place], cells.present, count, chance)
+        match_regrets_by_bucket(rule.theirs[rule.offset[place] :], rule.stride[place], cells.present, count, chance)
         pass_reach_by_bucket(reach, number, chance, below)
         if flags.averaging:
             total = buffers.total[: cells.present.size]
@@ -141,7 +141,7 @@ def ascend_by_bucket(
             continue
         chance = rows_of(buffers.chance, 0, 0, count, cells.present.size)
         total = rows_of(buffers.total, 0, 0, count, cells.present.size)
-        match_regrets(rule.mine[rule.offset[place] :], rule.stride[place], cells.present, count, chance)
+        match_regrets_by_bucket(rule.mine[rule.offset[place] :], rule.stride[place], cells.present, count, chance)
         mean_value_by_bucket(values, number, chance, value)
         for action in range(count):
             sum_by_bucket(values[action][:size], number, total[action])

@@ -19,14 +19,14 @@ from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree
 from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
-from equipoise.walk.plan import BEST, EMPTY, EVALUATE, HoleRule, Plan, Runouts, Tables, WalkBuffers, padded
+from equipoise.walk.plan import BEST, EMPTY, EVALUATE, HoleRule, Plan, RunoutMatrices, Tables, WalkBuffers, padded
 from equipoise.walk.walk import Rule, enter_root, leave_root, walk, walk_boards
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games;
-    tables may hold 16-bit numbers instead (`stored`, see storage.py).
+    """Walks a game. `precision` is the type of tables and rows: float32 for solving, float64 for measuring small games.
+    Tables may hold 16-bit numbers instead (`stored`, see `table_storage.py`).
     """
 
     tree: BettingTree
@@ -36,7 +36,7 @@ class Engine:
     precision: type = np.float32
     threads: int = 1
     cache_bytes: int = CACHE_BYTES
-    stored: type | None = None  # what tables hold: int16, or None for numbers of `precision`
+    stored: type | None = None  # the type of table entries: int16, or None for `precision`
 
     @cached_property
     def program(self) -> BettingProgram:
@@ -73,7 +73,7 @@ class Engine:
 
     @property
     def scales(self) -> int:
-        """How many scales a table has: of 16-bit tables one a row, of others none."""
+        """The number of scales: one for each row of a 16-bit table, none for other tables."""
         return self._scales[1] if self.stored == np.int16 else 0
 
     @property
@@ -94,7 +94,7 @@ class Engine:
         return np.ones((self.scales, 2), np.float32)
 
     @cached_property
-    def runouts(self) -> Runouts:
+    def runouts(self) -> RunoutMatrices:
         return find_runouts(self.tree, self.cards)
 
     def make_buffers(self) -> WalkBuffers:
@@ -105,7 +105,7 @@ class Engine:
 
     @cached_property
     def buffers(self) -> list[WalkBuffers]:
-        """One for the root, and one for each thread beyond the first."""
+        """By thread; the first has the rows of the root as well."""
         return [self.make_buffers() for _ in range(max(1, self.threads))]
 
     @cached_property
@@ -126,7 +126,7 @@ class Engine:
         scale: F32 | None = None,
         fixed: F64 | None = None,
     ) -> Tables:
-        """Tables for a walk; those that it does not use may be left out."""
+        """Tables for a walk; unused ones may be omitted."""
         empty: Any = EMPTY.astype(self.precision if source is None else source.dtype)
         nothing = np.zeros(0)
         return Tables(
@@ -141,7 +141,7 @@ class Engine:
         )
 
     def _paths(self, fixed: F64) -> F64:
-        """[walker, place] what an opponent who plays holes alike reaches a place with; empty if ranges have weights."""
+        """[walker, place] the reach of an opponent who plays all holes alike; empty if ranges have weights."""
         program = self.program.arrays
         paths = np.ones((PLAYERS, len(fixed)))
         if any((weights != 1).any() for weights in self.cards.root_weights):
@@ -179,10 +179,10 @@ class Engine:
     def walk(self, walker: int, rule: HoleRule, weights: F64 | None = None) -> Any:
         """One walk; returns the walker's counterfactual values at the root, in the order of its list."""
         plan = self.plan(walker, weights)
-        self.run(plan, [rule] * max(1, self.threads), 8 * self.threads)
+        self.run_walk(plan, [rule] * max(1, self.threads), 8 * self.threads)
         return plan.root_value
 
-    def run(self, plan: Plan, rules: Sequence[Rule], pieces: int, *, in_order: bool = False) -> None:
+    def run_walk(self, plan: Plan, rules: Sequence[Rule], pieces: int, *, in_order: bool = False) -> None:
         """One walk, the boards below the root cut into pieces for threads. `rules` are by thread.
 
         Each thread adds to values of its own, which are summed in the end. It takes the next piece that is left, or,
@@ -223,11 +223,11 @@ class Engine:
         return float(values.astype(np.float64) @ self.cards.root_weights[walker] / self.meetings)
 
     def best_responses(self, tables: Tables) -> tuple[float, float]:
-        """What each player wins with a best response to the tables, in chips a hand."""
+        """The value of each player's best response to the tables, in chips a hand."""
         return self.evaluate(0, tables, BEST), self.evaluate(1, tables, BEST)
 
     def exploitability(self, tables: Tables) -> float:
-        """The average of what both players gain by best responses: of their values, less what the house takes."""
+        """The average of both players' gains by best responses; without rake, of their values."""
         gain = sum(self.best_responses(tables))
         if self.stakes.rake:
             gain -= self.evaluate(0, tables) + self.evaluate(1, tables)
@@ -235,11 +235,11 @@ class Engine:
 
     @cached_property
     def meetings(self) -> float:
-        """How many pairs of holes meet, by weight: what values at the root are divided by."""
+        """The total weight of pairs of holes that can meet: values at the root are divided by it."""
         return self.cards.meetings(0)
 
 
-def find_runouts(tree: BettingTree, cards: PublicCards) -> Runouts:
+def find_runouts(tree: BettingTree, cards: PublicCards) -> RunoutMatrices:
     """The all-in matrices of the boards before the last street that need one."""
     boards = cards.arrays
     first = np.full((len(boards.street), PLAYERS), -1, np.int64)
@@ -254,11 +254,11 @@ def find_runouts(tree: BettingTree, cards: PublicCards) -> Runouts:
             first[board, player] = length
             parts.append(mine.ravel())
             length += mine.size
-    return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
+    return RunoutMatrices(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
 
 
 def make_walk_buffers(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> WalkBuffers:
-    """Memory for one thread, for lists of at most so many holes on each street."""
+    """Memory for one thread; `holes` is the longest list of each street."""
     most, rounds = [padded(count) for count in holes], len(holes)
     reach = np.array([rows * size for rows, size in zip(program.reach_rows, most, strict=True)], np.int64)
     value = np.array([rows * size for rows, size in zip(program.value_rows, most, strict=True)], np.int64)

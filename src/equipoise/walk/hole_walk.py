@@ -27,7 +27,7 @@ from equipoise.walk.regret_matching import (
     update_two,
 )
 from equipoise.walk.short_ranges import add_average_short, is_short, pass_reach_short, sum_short, update_short
-from equipoise.walk.table_storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
+from equipoise.walk.table_storage import AVERAGE, REGRET, decode_rows, encode_rows, read_rows
 
 
 @inner
@@ -63,9 +63,9 @@ def descend_by_hole(group: Int, board: Int, street: Int, plan: Plan, rule: HoleR
         pass_reach(reach, read_rows(source, scratch), below)
         if averaging:
             kept, scale_at = rows_of(tables.average, block, row, count, size), scales + row
-            average = open_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
+            average = decode_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
             add_average(below, rule.keep, average)
-            close_rows(average, kept, tables.scale, scale_at, AVERAGE, rule.phase)
+            encode_rows(average, kept, tables.scale, scale_at, AVERAGE, rule.phase)
 
 
 @inner
@@ -108,18 +108,18 @@ def ascend_by_hole(group: Int, board: Int, street: Int, plan: Plan, rule: HoleRu
             source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
             scale_at = scales + row
             if updating and 2 <= count <= 3 and not rule.predictive:
-                regret = open_rows(source, tables.scale, scale_at, REGRET, scratch)
+                regret = decode_rows(source, tables.scale, scale_at, REGRET, scratch)
                 if count == 2:
                     update_two(values, rule.positive, rule.negative, regret, value)
                 else:
                     update_three(values, rule.positive, rule.negative, regret, value)
-                close_rows(regret, source, tables.scale, scale_at, REGRET, rule.phase)
+                encode_rows(regret, source, tables.scale, scale_at, REGRET, rule.phase)
                 continue
             mean_value(read_rows(source, scratch), values, value, work.spare)
             if updating:
                 kept = rows_of(tables.regret, block, row, count, size)
-                regret = open_rows(kept, tables.scale, scale_at, REGRET, scratch)
+                regret = decode_rows(kept, tables.scale, scale_at, REGRET, scratch)
                 add_regret(values, value, rule.positive, rule.negative, regret)
-                close_rows(regret, kept, tables.scale, scale_at, REGRET, rule.phase)
+                encode_rows(regret, kept, tables.scale, scale_at, REGRET, rule.phase)
                 if rule.predictive:
                     predict(values, value, regret, source)

@@ -49,7 +49,7 @@ class HoleRule(NamedTuple):
     phase: Float = np.float32(0.5)  # the rounding threshold of 16-bit tables
 
 
-class Runouts(NamedTuple):
+class RunoutMatrices(NamedTuple):
     """All-in showdowns before the last street: runouts won minus lost, for each pair of holes."""
 
     first: I64  # [board, walker] where the matrix [my hole, their hole] starts; -1 if the board has none
@@ -57,7 +57,7 @@ class Runouts(NamedTuple):
     scale: F64  # [board] 1 / runouts
 
 
-NO_RUNOUTS = Runouts(np.zeros((0, 2), np.int64), np.zeros(0, np.int16), np.zeros(0))
+NO_RUNOUTS = RunoutMatrices(np.zeros((0, 2), np.int64), np.zeros(0, np.int16), np.zeros(0))
 EMPTY = np.zeros(0, np.float32)
 
 
@@ -71,7 +71,7 @@ class Plan(NamedTuple):
     boards: Boards
     walker: int
     two_cards: bool
-    runouts: Runouts = NO_RUNOUTS
+    runouts: RunoutMatrices = NO_RUNOUTS
     weights: F64 = NO_RUNOUTS.scale  # [board] those of `boards`, or of a sample; a board of weight 0 is skipped
     root_reach: F32 = EMPTY  # [hole] the opponent's
     root_value: F32 = EMPTY  # [hole] OUT: the walker's

@@ -1,4 +1,4 @@
-"""Terminals of a street on a board: showdowns and folds, sixteen at a time, rows brought side by side and put back."""
+"""Terminals of a street on a board: showdowns and folds, sixteen at a time, gathered into lanes and scattered back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
 
 @inner
 def evaluate_blind(group: Int, board: Int, street: Int, last: bool, path: F64, plan: Plan, work: WalkBuffers) -> None:
-    """Values of terminals against an opponent who plays all holes alike: one showdown serves every node of a board."""
+    """Values of terminals against a card-blind opponent: one showdown serves every node of a board."""
     program, walker = plan.program, plan.walker
     reach, size = path[walker], np.int64(plan.boards.counts[board, walker])
     if group == program.street_groups[street]:
@@ -75,7 +75,7 @@ def evaluate_blind(group: Int, board: Int, street: Int, last: bool, path: F64, p
 
 @view
 def meet_everyone(board: Int, last: bool, plan: Plan, work: WalkBuffers) -> None:
-    """Win minus lose (into `spare`) and what is met (into `lanes_in`) of each hole against every hole once."""
+    """Each hole against all holes: win minus lose into `spare`, the number of holes met into `lanes_in`."""
     boards, runouts, walker = plan.boards, plan.runouts, plan.walker
     my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
     their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
@@ -115,7 +115,7 @@ def address_lanes(
     plan: Plan,
     work: WalkBuffers,
 ) -> None:
-    """Where the rows of up to sixteen places are, and what they are multiplied by; spare lanes use a spare row."""
+    """Find the rows and factors of up to sixteen terminals; unused lanes write to a spare row."""
     rows = plan.program.reach_row[plan.walker]
     reach_length, value_length = padded(their_count), padded(my_count)
     for lane in range(LANES):
@@ -129,7 +129,7 @@ def address_lanes(
 
 @inner
 def gather_lanes(size: Int, work: WalkBuffers) -> None:
-    """Bring sixteen reach rows side by side: float[hole, lane], a zero row last."""
+    """Gather sixteen reach rows into lanes: float[hole, lane], a zero row last."""
     for start in range(0, size, LANES):
         gather_tile(work.reach, work.reach_at, start, work.lanes_in)
     store(work.lanes_in, size, zeros(work.lanes_in))
@@ -137,7 +137,7 @@ def gather_lanes(size: Int, work: WalkBuffers) -> None:
 
 @inner
 def scatter_lanes(size: Int, work: WalkBuffers) -> None:
-    """Put the lanes, each times its factor, into sixteen value rows."""
+    """Scatter the lanes, each times its factor, into sixteen value rows."""
     for start in range(0, size, LANES):
         scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
 
@@ -155,7 +155,7 @@ def take_rake(
     two_cards: bool,
     work: WalkBuffers,
 ) -> None:
-    """Mix what is met into win minus lose, so that one factor a lane serves both."""
+    """Add the rake's share of the reach met to win minus lose, so that one factor a lane serves both."""
     share = work.run_share
     for lane in range(LANES):
         place = batch[min(lane, batch.size - 1)]
@@ -168,7 +168,7 @@ def take_rake(
 
 @inner
 def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
-    """Runouts won minus lost against the reach: a product with a matrix of whole numbers."""
+    """Runouts won minus lost against the reach: a product with an integer matrix."""
     for i in range(matrix.shape[0]):
         total = zeros(out)
         row = matrix[i]

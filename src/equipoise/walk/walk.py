@@ -31,7 +31,7 @@ _ROOT = -1
 
 @view
 def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffers, work: WalkBuffers) -> None:
-    """The reach of a group's entries, from the DEAL rows of the street before; at the root, the ranges."""
+    """Set the reach of a group's entries, from the DEAL rows of the street before; at the root, from the ranges."""
     program, boards, walker = plan.program, plan.boards, plan.walker
     opponent = 1 - walker
     size = np.int64(boards.counts[board, opponent])
@@ -89,7 +89,7 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
 
 @view
 def average_orbits(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
-    """Values came from one deal of each class: average them over the holes that renamings turn into each other."""
+    """Values came from one deal of each class: average them over holes that renamings of suits map to each other."""
     program, boards, walker = plan.program, plan.boards, plan.walker
     group = program.street_groups[street]
     size = np.int64(boards.counts[board, walker])
@@ -185,10 +185,10 @@ def leave_board(board: Int, street: Int, plan: Plan, rule: Rule, above: WalkBuff
 
 @view
 def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work: WalkBuffers) -> tuple[Int, bool]:
-    """Where a walk goes from a board that it has entered or left: the street, above the root at the end, and whether
+    """The next street of a walk, after a board was entered or left, and whether it enters the board there.
 
-    it enters the board there. Depth first, with a stack of one board a street; boards of the bottom street are entered
-    only.
+    Depth first, with a stack of one board a street. Boards of the bottom street are entered only. After the end, the
+    street is above the root.
     """
     boards, here, going_down = plan.boards, np.int64(street), entered and street != bottom
     if not going_down:

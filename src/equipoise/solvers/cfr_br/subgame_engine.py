@@ -39,7 +39,7 @@ from equipoise.walk.betting_program import BettingProgram, compile_tree
 from equipoise.walk.bucket_decisions import BucketBuffers, bucket_buffers
 from equipoise.walk.bucketed_walk import BoardRule, BucketRule, RecordedActions, WalkFlags
 from equipoise.walk.engine import find_runouts, make_walk_buffers
-from equipoise.walk.plan import EMPTY, NO_RUNOUTS, Plan, Runouts, WalkBuffers, padded
+from equipoise.walk.plan import EMPTY, NO_RUNOUTS, Plan, RunoutMatrices, WalkBuffers, padded
 
 Found = tuple[RowTables, RowTables]  # of the abstracted player and its opponent
 Kept = dict[tuple[int, int], RowTables]  # [abstracted or not, player]
@@ -314,7 +314,7 @@ class SubgameEngine:
             root_value=np.zeros(holes, np.float32),
         )
 
-    def _runouts(self, subgame: Subgame) -> Runouts:
+    def _runouts(self, subgame: Subgame) -> RunoutMatrices:
         """Showdowns before the last street, where there are any."""
         kinds = self.program.arrays.kind[self.street < self.last]
         if (kinds == SHOWDOWN).any():
