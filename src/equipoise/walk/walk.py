@@ -150,6 +150,7 @@ def _ascend_board(group: Any, board: Any, street: Any, last: Any, plan: Any, rul
     ascend_board(group, board, street, last, plan, rule, work)
 
 
+# Not `inline="always"`: Numba then drops stores to arrays of a named tuple as dead code.
 @overload(descend, jit_options={"forceinline": True})
 def _descend(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, above: Any, work: Any) -> Any:
     return _descend_board if rule.instance_class is BoardRule else _descend_holes
