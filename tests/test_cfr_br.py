@@ -14,7 +14,7 @@ from equipoise.agents.blueprint import profile_agent
 from equipoise.core.jit import F64
 from equipoise.experiments.cfr_br.leduc_pathology import PUBLISHED, VALUE, class_map, pathology
 from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, begin_stage, profile_of
-from equipoise.solvers.schedule import Weights
+from equipoise.solvers.schedule import Discounts
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import DECISION, BettingTree
@@ -62,7 +62,7 @@ def test_a_bucket_regrets_what_its_holes_regret(name: str) -> None:
         layout.at(mine, node)[:] = rng.dirichlet(np.ones(tree.num_children[node]))
     for player in range(2):
         regret = mine.copy()
-        value = engine.update(player, regret, Weights(1, 1, 1), theirs=theirs)
+        value = engine.update(player, regret, Discounts(1, 1, 1), theirs=theirs)
         own = decisions[tree.player[decisions] == player]
         picked = [*own[:2], *rng.choice(own, 8), *own[-2:]]
         for node, bucket in ((int(node), rng.integers(buckets.buckets[tree.street[node]])) for node in picked):
@@ -72,7 +72,7 @@ def test_a_bucket_regrets_what_its_holes_regret(name: str) -> None:
                 at = layout.at(stepped, node)[bucket]
                 at *= 0.5
                 at[action] += 0.5
-                gained = (engine.update(player, stepped, Weights(1, 1, 1), theirs=theirs) - value) / 0.5
+                gained = (engine.update(player, stepped, Discounts(1, 1, 1), theirs=theirs) - value) / 0.5
                 reach = _own_reach(tree, layout, mine, node)
                 assert gained == pytest.approx(reach * row[action] / engine.engine.meetings, abs=1e-9)
 

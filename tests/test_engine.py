@@ -24,8 +24,8 @@ from equipoise.spots.spot import Spot, read_spot
 from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, BettingTree
 from equipoise.tree.boards import deal_boards
 from equipoise.walk.betting_program import Stakes
-from equipoise.walk.engine import Engine, look
-from equipoise.walk.plan import BEST, EVALUATE, UPDATE, Step, Tables
+from equipoise.walk.engine import Engine
+from equipoise.walk.plan import BEST, EVALUATE, UPDATE, HoleRule, Tables
 from textures import FLOPS, RANGES
 
 Weights = npt.NDArray[np.float64]
@@ -290,7 +290,7 @@ def test_spots_of_renamed_suits_have_renamed_values() -> None:
             solver.run(30)
             for player, mode in itertools.product(range(2), (BEST, EVALUATE)):
                 by_hole = np.full(1326, np.nan)
-                found = engine.walk(look(player, mode), engine.tables(solver.average))
+                found = engine.walk(player, HoleRule(engine.tables(solver.average), mode))
                 by_hole[engine.cards.holes(0, player)] = found
                 values.append(by_hole)
         for before, after in zip(values[:4], values[4:], strict=True):
@@ -331,13 +331,13 @@ def test_threads_do_not_matter(turn: Engine) -> None:
     # Single updates from the same tables: over many, regrets that are zero but for rounding decide what is played.
     solver = VectorCFR(turn, "linear")
     solver.run(20)
-    one = np.float32(1)
+    factors = np.float32(1), np.float32(0.5), np.float32(0.75)
     for walker in range(2):
-        step = Step(walker, UPDATE, True, False, one, np.float32(0.5), np.float32(0.75))
         results = []
         for engine in (turn, threads):
             regret, average = solver.regret.copy(), solver.average.copy()
-            values = engine.walk(step, engine.tables(regret, regret, average))
+            rule = HoleRule(engine.tables(regret, regret, average), UPDATE, True, False, *factors)
+            values = engine.walk(walker, rule)
             results.append((values, regret, average))
         for alone, together, before in zip(*results, (0.0, solver.regret, solver.average), strict=True):
             np.testing.assert_allclose(together, alone, rtol=0, atol=1e-9)

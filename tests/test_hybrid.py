@@ -17,7 +17,7 @@ from equipoise.runs.recipe import read_recipe
 from equipoise.solvers.board_samples import BoardSource
 from equipoise.solvers.cfr_br import subgame_prefetch as dealt_subgames
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
-from equipoise.solvers.schedule import Weights
+from equipoise.solvers.schedule import Discounts
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
@@ -25,7 +25,7 @@ from small_games import LEDUC, LIMIT, NO_LIMIT, TWO_STREETS, forgetful, tree_of
 
 GAMES = {rules.name: rules for rules in (LEDUC, TWO_STREETS, LIMIT, NO_LIMIT)}
 CASES = [(name, trunk) for name, rules in GAMES.items() for trunk in range(rules.rounds + 1)]
-PLAIN = Weights(1, 1, 1)
+PLAIN = Discounts(1, 1, 1)
 
 
 def solver_of(rules: GameRules, trunk: int, **options: Any) -> HybridCFRBR:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from equipoise.core.jit import kernel
-from equipoise.walk.regret_matching import add_average, add_regret, mean_value, pass_reach
-from equipoise.walk.short_ranges import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
-from equipoise.walk.walk import sum_rows
+from equipoise.walk.regret_matching import add_average, add_regret, mean_value, pass_reach, sum_rows
+from equipoise.walk.short_ranges import add_average_short, is_short, pass_reach_short, sum_short, update_short
 
 START = 3  # where a decision's rows start in a table: anywhere
 
@@ -18,11 +17,11 @@ START = 3  # where a decision's rows start in a table: anywhere
 @kernel
 def by_vectors(reach: Any, value: Any, regret: Any, average: Any, size: Any, count: Any, down: bool) -> None:
     if down:
-        pass_reach_narrow(reach, 0, 1, regret, START, size, count)
-        add_average_narrow(reach, 1, 0.75, average, START, size, count)
+        pass_reach_short(reach, 0, 1, regret, START, size, count)
+        add_average_short(reach, 1, 0.75, average, START, size, count)
     else:
-        sum_narrow(value, count + 1, 1, count)
-        update_narrow(value, 0, 1, 0.9, 0.25, regret, START, size, count)
+        sum_short(value, count + 1, 1, count)
+        update_short(value, 0, 1, 0.9, 0.25, regret, START, size, count)
 
 
 @kernel
@@ -38,7 +37,7 @@ def by_loops(reach: Any, value: Any, regret: Any, average: Any, size: Any, spare
 
 @kernel
 def ask_narrow(table: Any, size: Any, answer: Any) -> None:
-    answer[0] = is_narrow(table, size)
+    answer[0] = is_short(table, size)
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
@@ -69,4 +68,4 @@ def test_long_lists_and_whole_numbers_are_not_narrow() -> None:
     answer = np.zeros(1, bool)
     for table, size, narrow in ((np.float32, 16, True), (np.float32, 17, False), (np.int16, 6, False)):
         ask_narrow(np.zeros(1, table), size, answer)
-        assert answer[0] == narrow == is_narrow(np.zeros(1, table), size)
+        assert answer[0] == narrow == is_short(np.zeros(1, table), size)

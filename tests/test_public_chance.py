@@ -27,7 +27,7 @@ from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.engine import Engine
-from equipoise.walk.plan import UPDATE, Step
+from equipoise.walk.plan import UPDATE, HoleRule
 from small_games import LIMIT, NO_LIMIT, forgetful
 
 GAMES = {"kuhn": load_game("kuhn"), "leduc": load_game("leduc"), "limit": LIMIT, "no-limit": NO_LIMIT}
@@ -82,7 +82,7 @@ def exact_increments(name: str, buckets: BucketMap, regret: Any, walker: int) ->
 
     visit_rows(engine, buckets, write)
     before = source.copy()
-    engine.walk(Step(walker, UPDATE, False, False, 1.0, 1.0, 1.0), engine.tables(source, source))
+    engine.walk(walker, HoleRule(engine.tables(source, source), UPDATE))
     boards, chance = engine.cards.arrays, np.ones(len(engine.cards.cards))
     for board in range(1, len(chance)):
         chance[board] = chance[boards.parent[board]] * boards.weight[board]

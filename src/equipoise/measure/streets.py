@@ -19,7 +19,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, U16, U32, inner, kernel
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.infosets import board_blocks
-from equipoise.walk.engine import Engine, look
+from equipoise.walk.engine import Engine
 from equipoise.walk.last_street.best_response import (
     Space,
     answer_boards,
@@ -29,7 +29,7 @@ from equipoise.walk.last_street.best_response import (
 )
 from equipoise.walk.last_street.card_blind import answer_boards_alike
 from equipoise.walk.last_street.program import LastStreet
-from equipoise.walk.plan import BEST, Plan, Tables, Workspace, padded
+from equipoise.walk.plan import BEST, HoleRule, Plan, Tables, WalkBuffers, padded
 from equipoise.walk.walk import enter_board, leave_board, walk_boards
 
 TIE = 1e-5  # of actions worth the same up to this share, the first is followed: fold, call, small raise, ...
@@ -46,7 +46,11 @@ class StreetWalk:
 
     @cached_property
     def plan(self) -> Plan:
-        return self.engine.plan(look(self.walker, BEST), self.tables)
+        return self.engine.plan(self.walker)
+
+    @cached_property
+    def rule(self) -> HoleRule:
+        return HoleRule(self.tables, BEST)
 
     @cached_property
     def tables(self) -> Tables:
@@ -81,11 +85,11 @@ class StreetWalk:
         """Down a board's street, before the boards below it."""
         if self._by_bucket:
             self._by_bucket.expand(self.engine, board, self.cells, self.tables, but=self.walker)
-        enter(board, self.plan, self.work)
+        enter(board, self.plan, self.rule, self.work)
 
     @property
-    def work(self) -> Workspace:
-        return self.engine.workspaces[0]
+    def work(self) -> WalkBuffers:
+        return self.engine.buffers[0]
 
     @cached_property
     def last(self) -> int:
@@ -140,7 +144,7 @@ class StreetWalk:
         """Boards of the last street."""
         plan, last, work = self.plan, self.last_street, self.work
         if last is None:
-            walk_boards(first, stop, plan, work, work)
+            walk_boards(first, stop, plan, self.rule, work, work)
             return
         space = self.space
         pack_reach(board, plan, last, space, work)
@@ -155,30 +159,30 @@ class StreetWalk:
         self._enter(board)
         self.parts[street][1:] = 0
         self._walk_children(board)
-        leave(board, self.plan, self.work)
+        leave(board, self.plan, self.rule, self.work)
         split_values(board, self.plan, self.work, self.parts[street], self.parts[street - 1])
 
 
 @kernel
-def enter(board: Int, plan: Plan, work: Workspace) -> None:
+def enter(board: Int, plan: Plan, rule: HoleRule, work: WalkBuffers) -> None:
     """Down a board's street, before the boards below it."""
-    enter_board(board, np.int64(plan.boards.street[board]), False, plan, work, work)
+    enter_board(board, np.int64(plan.boards.street[board]), False, plan, rule, work, work)
 
 
 @kernel
-def leave(board: Int, plan: Plan, work: Workspace) -> None:
+def leave(board: Int, plan: Plan, rule: HoleRule, work: WalkBuffers) -> None:
     """Up a board's street, after the boards below it."""
-    leave_board(board, np.int64(plan.boards.street[board]), plan, work, work)
+    leave_board(board, np.int64(plan.boards.street[board]), plan, rule, work, work)
 
 
 @kernel
-def split_values(board: Int, plan: Plan, work: Workspace, here: F32, above: F32) -> None:
+def split_values(board: Int, plan: Plan, work: WalkBuffers, here: F32, above: F32) -> None:
     """Follow the best actions of a board's street up with parts, and add those of its entries to the street before.
 
     IN: the street's values in `work`; IN OUT: float[part, row, hole], later parts given on DEAL rows; OUT: the same of
     the street before, whose first part is its own.
     """
-    program, boards, walker = plan.program, plan.boards, plan.step.walker
+    program, boards, walker = plan.program, plan.boards, plan.walker
     street = np.int64(boards.street[board])
     group = program.street_groups[street]
     start = program.group_first[group]
@@ -232,7 +236,7 @@ def follow_parts(values: F32, below: Int, row: Int, size: Int, mine: bool, parts
 
 
 @inner
-def average_parts(orbit: U16, deals: I32, start: Int, work: Workspace, parts: F32) -> None:
+def average_parts(orbit: U16, deals: I32, start: Int, work: WalkBuffers, parts: F32) -> None:
     """Average the later parts of DEAL rows over the holes that renamings turn into each other, as the walk does."""
     size = orbit.size
     total, times = work.spare[:size], work.lanes_out[:size]

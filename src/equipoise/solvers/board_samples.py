@@ -1,11 +1,10 @@
-"""Sampled boards: which full boards a public chance sampling solver visits, and all that a walk needs to know of them.
+"""Sampled boards: which full boards a public chance sampling solver visits, with their holes and buckets.
 
-In a *cycle* (Jackson 2013, section 4) the boards, one of each class under renamings of the suits (the deals told apart:
-2,554,656 in hold'em), come in a random order, each once, weighted by the boards that its renamings make of it; then in
-a new order. Or boards are drawn independently, all weighted alike. Either way, what board comes n-th follows from the
-seed and n alone.
+A *cycle* (Jackson 2013, section 4) visits one board of each class under renamings of suits (2,554,656 in hold'em, where
+the order of the deals counts), once each, in random order, weighted by the size of its class; the next cycle has a new
+order. Or boards are drawn independently, with equal weights. The n-th board depends on the seed and n alone.
 
-A board's holes are those that no card of the *full* board blocks, on all streets: one list, sorted by strength.
+On every street a board has the same list of holes, sorted by strength: those that no card of the *full* board blocks.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ class BoardSource:
 
     @property
     def size(self) -> int:
-        """How many boards a cycle has."""
+        """The number of boards in a cycle."""
         return self._indexer.size if self._indexer else 1
 
     @property
     def comes_again(self) -> float:
-        """In how many boards one comes again, on average."""
+        """The average number of boards until one is visited again."""
         return self.size if self.cycle else self.raw_boards
 
     @property
     def raw_boards(self) -> int:
-        """How many boards there are, suits and deals told apart."""
+        """The number of boards, counting suits and the order of deals."""
         left, boards = self.rules.deck.size, 1
         for cards in self._deals:
             boards *= comb(left, cards)
@@ -76,7 +75,7 @@ class BoardSource:
         return self._order[1]
 
     def boards(self, first: int, count: int) -> tuple[U8, F32]:
-        """Some of the boards, in the order of the deals, and what each counts: uint8[board, card], float32[board]."""
+        """Boards, cards in the order of the deals, and their weights: uint8[board, card], float32[board]."""
         width = sum(self._deals)
         if not self._indexer:
             return np.zeros((count, width), np.uint8), np.ones(count, np.float32)
@@ -96,7 +95,7 @@ class BoardSource:
         return np.random.default_rng([self.seed, number]).permutation(self.rules.deck.size)
 
     def _class_sizes(self, cards: U8) -> F32:
-        """How many boards renamings make of each: all orders of the suits, over those of suits with the same cards."""
+        """The size of each board's class: all orders of the suits, over those of suits with the same cards."""
         deck, every = self.rules.deck, np.arange(len(cards))
         round_of = np.repeat(np.arange(len(self._deals)), self._deals)
         held = np.zeros((len(cards), deck.suits), np.int64)  # the cards of each suit, by round and rank, as one number
@@ -111,7 +110,7 @@ class BoardSource:
 
 
 def check_sampling(mine: dict[str, int], stored: Any) -> None:
-    """Refuse to go on with a run whose boards follow from other numbers than `mine`; behind those it has some more."""
+    """Refuse to resume a run whose boards were determined by other numbers than `mine`; `stored` may have more."""
     was = dict(zip(mine, (int(number) for number in stored), strict=False))
     if was != mine:
         said = ", ".join(f"{name} {number}" for name, number in was.items())
@@ -119,7 +118,7 @@ def check_sampling(mine: dict[str, int], stored: Any) -> None:
 
 
 class Samples(NamedTuple):
-    """The boards of one iteration. On each, only the buckets that some hole is in are numbered anew: *present* ones."""
+    """The boards of one iteration. The *present* buckets of a board are those of its holes, numbered from 0."""
 
     weight: F32  # [board]
     present: U32  # [board, street, number] the bucket
@@ -127,7 +126,7 @@ class Samples(NamedTuple):
     number: U16  # [board, street, hole] of the hole's bucket
 
 
-class _Scratch(NamedTuple):
+class _BucketNumbering(NamedTuple):
     holes: U16  # [4, hole]
     counts: U32  # [256]
     cards: U8  # [card of a hand]
@@ -136,8 +135,8 @@ class _Scratch(NamedTuple):
     number_of: I32  # [bucket] its number; 0 between boards
 
 
-class BoardSpace:
-    """Memory for some sampled boards; `boards` is what terminals read: both players have the same list."""
+class SampledBoards:
+    """Memory for the boards of an iteration. Both players have the same list of holes, which terminals read."""
 
     def __init__(self, buckets: BucketMap, count: int) -> None:
         rules = buckets.rules
@@ -181,7 +180,7 @@ class BoardSpace:
             np.zeros((count, rounds), np.int32),
             np.zeros((count, rounds, holes), np.uint16),
         )
-        self._scratch = _Scratch(
+        self._buffers = _BucketNumbering(
             np.zeros((4, holes), np.uint16),
             np.zeros(256, np.uint32),
             np.zeros(rules.hand_cards, np.uint8),
@@ -190,19 +189,19 @@ class BoardSpace:
             np.zeros(max(buckets.buckets), np.int32),
         )
 
-    def lay(self, cards: U8, weight: F32) -> None:
-        """Make lists, groups of ties and buckets of boards: uint8[board, card], float32[board]."""
+    def fill(self, cards: U8, weight: F32) -> None:
+        """Set the lists, groups of ties and buckets of boards: uint8[board, card], float32[board]."""
         self.samples.weight[:] = weight
         self.boards.num_groups[:] = 0
-        lists, scratch, boards = self._lists, self._scratch, self.boards
+        lists, buffers, boards = self._lists, self._buffers, self.boards
         parent = np.zeros(len(cards), np.int32)
         one = lists._replace(first=np.ascontiguousarray(lists.first[:, :1]))
         deal_lists(
             self._root, DealtBoards(cards, parent, cards), True, self._ranker, one, self._before, self._ranks,
-            scratch.holes, scratch.counts,
+            buffers.holes, buffers.counts,
         )  # fmt: skip
         cut_groups(lists, self._ranks, boards.groups, boards.num_groups, boards.group_first)
-        number_buckets(cards, lists, self._tables, self._sizes, scratch, self.samples)
+        number_buckets(cards, lists, self._tables, self._sizes, buffers, self.samples)
 
 
 def _all_holes(rules: GameRules) -> HoleLists:
@@ -215,24 +214,24 @@ def _all_holes(rules: GameRules) -> HoleLists:
 
 @kernel
 def number_buckets(
-    boards: U8, lists: HoleLists, tables: BucketTables, sizes: I64, scratch: _Scratch, samples: Samples
+    boards: U8, lists: HoleLists, tables: BucketTables, sizes: I64, buffers: _BucketNumbering, samples: Samples
 ) -> None:
     """Buckets of all holes of boards on all streets. IN: uint8[board, card], lists, map, int64[street] its buckets."""
-    rounds, holes = scratch.by_street.shape
-    hole_cards = scratch.cards.size - boards.shape[1]
+    rounds, holes = buffers.by_street.shape
+    hole_cards = buffers.cards.size - boards.shape[1]
     for board in range(boards.shape[0]):
         for i in range(boards.shape[1]):
-            scratch.cards[hole_cards + i] = boards[board, i]
+            buffers.cards[hole_cards + i] = boards[board, i]
         start = lists.first[board, 0]
         for h in range(holes):
-            scratch.cards[0] = lists.card1[start + h]
+            buffers.cards[0] = lists.card1[start + h]
             if hole_cards == 2:
-                scratch.cards[1] = lists.card2[start + h]
-            buckets_of_deal(scratch.cards, rounds, tables, scratch.buckets)
+                buffers.cards[1] = lists.card2[start + h]
+            buckets_of_deal(buffers.cards, rounds, tables, buffers.buckets)
             for street in range(rounds):
-                scratch.by_street[street, h] = scratch.buckets[street]
+                buffers.by_street[street, h] = buffers.buckets[street]
         for street in range(rounds):
-            buckets, number_of = scratch.by_street[street], scratch.number_of
+            buckets, number_of = buffers.by_street[street], buffers.number_of
             present, number = samples.present[board, street], samples.number[board, street]
             for h in range(holes):
                 number_of[buckets[h]] = 1

@@ -1,13 +1,12 @@
 """Public chance sampling over bucketed tables (Johanson and others 2012), several boards an iteration (Jackson 2013).
 
-An iteration samples full boards. On each, the opponent's reach of all holes goes down the betting tree, card by card;
-terminals are worked out for all holes at once; values come up, card by card, by the walker's strategy. At the walker's
-decisions, values of actions are summed over the holes of a bucket: what the bucket regrets is linear in them, so that
-this is what aggregating at terminals and street transitions gives, for perfect and imperfect recall alike. Regrets are
-updated once, after all boards: all see the same strategies.
+An iteration samples full boards. On each, the opponent's reach of all holes goes down the betting tree and values come
+up, by the passes of `walk/bucketed_walk.py`; the last street is walked sixteen betting entries at a time. A bucket's
+regret is linear in the values of its holes, so summing values at decisions is exact for perfect and imperfect recall.
+With several boards, regrets are updated once, after all of them: all see the same strategies.
 
 Holes that the full board blocks are left out on every street. Given two holes, all boards that block neither are
-equally likely, so the expected increments are the exact regrets x one constant; and all actions see the same holes.
+equally likely, so the expected increments are the exact regrets times one constant.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
 from equipoise.cards.deck import check_hole_cards
-from equipoise.core.arrays import Float, Int, aligned_zeros
+from equipoise.core.arrays import Float, Int
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, I64, U32, inlined, inner, kernel, view
+from equipoise.core.jit import F32, I64, kernel, view
 from equipoise.games.rules import PLAYERS
-from equipoise.solvers.board_samples import BoardSource, BoardSpace, Samples, check_sampling
+from equipoise.solvers.board_samples import BoardSource, SampledBoards, Samples, check_sampling
 from equipoise.solvers.sampled_last_street import (
     ROOT,
     Batches,
@@ -34,15 +33,22 @@ from equipoise.solvers.sampled_last_street import (
     make_lane_space,
     walk_batches,
 )
-from equipoise.solvers.schedule import Gains
-from equipoise.tree.betting_tree import DECISION, BettingTree
+from equipoise.solvers.schedule import LazyDiscount
+from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
-from equipoise.walk.bucket_decisions import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
-from equipoise.walk.engine import EMPTY, look, make_workspace
-from equipoise.walk.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
+from equipoise.walk.bucket_decisions import bucket_buffers
+from equipoise.walk.bucketed_walk import (
+    BucketRule,
+    Cells,
+    RecordedActions,
+    WalkFlags,
+    ascend_by_bucket,
+    descend_by_bucket,
+)
+from equipoise.walk.engine import make_walk_buffers
+from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
 from equipoise.walk.terminals import evaluate_terminals
-from equipoise.walk.walk import sum_rows
 
 _ANY = np.float32(-np.inf)
 
@@ -50,9 +56,9 @@ _ANY = np.float32(-np.inf)
 class PublicChance:
     """A solver (`solver.py`) by public chance sampling.
 
-    `boards` are sampled an iteration, in cycles or independently: see `board_samples.py`. Discounts are those of
-    `schedule.Gains`, so that an iteration touches only buckets that are present on its board.
-    Threads share the entries of the last street, each its own part of the tables: results do not depend on how many.
+    `boards` is the number of boards sampled in an iteration, in cycles or independently (`board_samples.py`). Discounts
+    are lazy (`schedule.LazyDiscount`), so an iteration touches only the buckets present on its boards. Threads share
+    the entries of the last street, each with its own part of the tables: results do not depend on their number.
     """
 
     def __init__(
@@ -74,24 +80,23 @@ class PublicChance:
         self.iteration = self.nodes = self.visited = 0
         self.source = BoardSource(tree.rules, seed, cycle)
         self.threads = threads
-        self._gains = Gains(schedule)
+        self._discount = LazyDiscount(schedule)
         self._increment = self.regret if boards == 1 else np.zeros(self.layout.slots, np.float32)
-        self._space = BoardSpace(buckets, boards)
-        holes = [self._space.holes] * tree.rules.rounds
+        self._boards = SampledBoards(buckets, boards)
+        holes = [self._boards.holes] * tree.rules.rounds
         self._program = compile_tree(tree)
-        present = max(min(self._space.holes, count) for count in buckets.buckets)
-        slots = int(tree.num_children.max()) * present
-        self._scratch = Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, present)))
-        self._workspace = make_workspace(self._program, [*holes[:-1], 0])
+        present = max(min(self._boards.holes, count) for count in buckets.buckets)
+        self._bucket_buffers = bucket_buffers(int(tree.num_children.max()), present)
+        self._buffers = make_walk_buffers(self._program, [*holes[:-1], 0])
         self._batches = [compile_batches(self._program, walker, self._offset) for walker in range(PLAYERS)]
         self._spaces = [
-            [make_lane_space(batches, self._space.holes, present) for _ in range(threads)] for batches in self._batches
+            [make_lane_space(batches, self._boards.holes, present) for _ in range(threads)] for batches in self._batches
         ]
 
     def run(self, iterations: int) -> None:
-        """Do some more iterations."""
+        """Run more iterations."""
         for _ in range(iterations):
-            self._space.lay(*self.source.boards(self.visited, self.boards))
+            self._boards.fill(*self.source.boards(self.visited, self.boards))
             tables = self._discounted()
             for walker in range(PLAYERS):
                 self._walk(walker, tables)
@@ -100,38 +105,41 @@ class PublicChance:
             self.nodes += PLAYERS * self.boards * len(self.tree)
 
     def _discounted(self) -> BucketedTables:
-        """Do a schedule's discounts of the next iteration, in the tables or in what is added to them."""
-        gains = self._gains
-        gains.advance(self.iteration + 1, [self.regret], [self.average])
+        """Discount for the next iteration, in the tables or in the gains of increments."""
+        discount = self._discount
+        discount.advance(self.iteration + 1, [self.regret], [self.average])
         return BucketedTables(
             self._offset, self._stride, self.regret, self._increment, self.average,
-            np.float32(gains.regret), gains.floor if self.boards == 1 else _ANY, np.float32(gains.average),
+            np.float32(discount.regret), discount.floor if self.boards == 1 else _ANY, np.float32(discount.average),
         )  # fmt: skip
 
     def _walk(self, walker: int, tables: BucketedTables) -> None:
         """All boards of an iteration for one walker, and the update of its regrets."""
-        plan, samples = self._plans[walker], self._space.samples
-        batches, scratch, work = self._batches[walker], self._scratch, self._workspace
+        plan, samples, work = self._plans[walker], self._boards.samples, self._buffers
+        rule = BucketRule(
+            tables.offset, tables.stride, tables.regret, tables.regret, tables.increment, tables.average,
+            self._bucket_buffers, WalkFlags(averaging=True, floor=tables.floor), RecordedActions(),
+        )  # fmt: skip
         if self.threads == 1:
-            walk_sampled(plan, batches, samples, tables, scratch, self._spaces[walker][0], work)
+            walk_samples(plan, self._batches[walker], samples, tables, rule, self._spaces[walker][0], work)
         else:
             for board in range(self.boards):
-                walk_down(board, plan, samples, tables, scratch, work)
+                descend_streets(board, tables.average_gain, plan, samples, rule, work)
                 self._walk_last(board, walker, tables)
-                walk_up(board, plan, samples, tables, scratch, work)
+                ascend_streets(board, tables.gain, plan, samples, rule, work)
         if self.boards > 1:
-            lengths = self.layout.width * np.array(self.layout.buckets, np.int64)[:, np.newaxis]
-            add_increments(self.layout.first[:, walker], lengths[:, walker], self._gains.floor, tables)
+            for part in self.layout.parts(walker):
+                add_increments(self._discount.floor, self._increment[part], self.regret[part])
 
     def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
-        """The last street of a board in threads, which write rows and parts of tables of their own."""
+        """The last street of a board in threads. Each writes rows and parts of tables of its own."""
         plan, batches = self._plans[walker], self._batches[walker]
         count, pieces = len(batches.lanes), 4 * self.threads
         waiting = iter([(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)])
 
         def work(space: LaneSpace) -> None:
             for first, last in waiting:
-                walk_batches(first, last, board, plan, batches, self._space.samples, tables, space, self._workspace)
+                walk_batches(first, last, board, plan, batches, self._boards.samples, tables, space, self._buffers)
 
         list(self._pool.map(work, self._spaces[walker]))
 
@@ -149,40 +157,24 @@ class PublicChance:
 
     @cached_property
     def _plans(self) -> list[Plan]:
-        """What the terminals of each walker read: no tables, no runouts before the last street."""
-        nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
-        tables = Tables(nowhere, EMPTY, EMPTY, EMPTY, nowhere, EMPTY.reshape(0, 2), nothing, np.zeros((PLAYERS, 0)))
-        runouts = Runouts(nowhere, np.zeros(0, np.int16), nothing)
-        return [
-            Plan(
-                program=self._program.arrays,
-                boards=self._space.boards,
-                runouts=runouts,
-                tables=tables,
-                step=look(walker, EVALUATE),
-                weights=nothing,
-                two_cards=self.tree.rules.hole_cards == 2,
-                root_reach=EMPTY,
-                root_value=EMPTY,
-            )
-            for walker in range(PLAYERS)
-        ]
+        arrays, boards = self._program.arrays, self._boards.boards
+        return [Plan(arrays, boards, walker, self.tree.rules.hole_cards == 2) for walker in range(PLAYERS)]
 
     def state(self) -> dict[str, Any]:
-        """Where the sequence of boards stands, and what the next increments count."""
+        """The position in the sequence of boards, and the gains of the next increments."""
         sampling = np.array([*self._sampling.values(), self.visited], np.int64)
-        return {"sampling": sampling, "gains": self._gains.state()}
+        return {"sampling": sampling, "gains": self._discount.state()}
 
     @property
     def _sampling(self) -> dict[str, int]:
-        """What the boards of a run follow from."""
+        """The numbers that determine the boards of a run."""
         return {"seed": self.source.seed, "cycle": int(self.source.cycle), "boards": self.boards}
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
-        """Take up a run whose tables have been put back."""
+        """Resume a run whose tables have been restored."""
         check_sampling(self._sampling, state["sampling"])
         self.iteration, self.nodes, self.visited = iteration, nodes, int(state["sampling"][-1])
-        self._gains.restore(state["gains"])
+        self._discount.restore(state["gains"])
 
 
 def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
@@ -195,102 +187,18 @@ def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
         raise InputError("a tree that public chance sampling cannot walk", remedy="use a whole game")
 
 
-# --- one decision --------------------------------------------------------------------------------------------------
-
-
-@inlined
-def add_regrets(
-    present: U32, chance: F32, total: F32, gain: Float, floor: Float, mean: F32, stride: Int, block: F32
-) -> None:
-    """IN: uint32[k], float[action, k] strategy, float[action, k] values; scratch: float[k]; IN OUT: float flat."""
-    actions = chance.shape[0]
-    for k in range(present.size):
-        mean[k] = 0
-    for action in range(actions):
-        for k in range(present.size):
-            mean[k] += chance[action, k] * total[action, k]
-    for k in range(present.size):
-        at = np.int64(present[k]) * stride
-        for action in range(actions):
-            block[at + action] = max(block[at + action] + gain * (total[action, k] - mean[k]), floor)
-
-
-@inlined
-def add_average(present: U32, chance: F32, total: F32, gain: Float, stride: Int, block: F32) -> None:
-    """IN: uint32[k], float[action, k] strategy, float[k] reach; IN OUT: float[slot] from the first."""
-    actions = chance.shape[0]
-    for k in range(present.size):
-        at = np.int64(present[k]) * stride
-        reach = gain * total[k]
-        for action in range(actions):
-            block[at + action] += reach * chance[action, k]
-
-
-# --- one board -----------------------------------------------------------------------------------------------------
-
-
-@inner
-def go_down(
-    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
-    work: Workspace,
-) -> None:  # fmt: skip
-    """Pass the opponent's reach from a group's entries to all of its nodes, and add to its average."""
-    program, walker = plan.program, plan.step.walker
-    number, size = samples.number[board, street], samples.number.shape[2]
+@view
+def sampled_cells(board: Int, street: Int, samples: Samples) -> Cells:
+    """The buckets of a sampled board on a street: both players have the same holes."""
     present = samples.present[board, street, : samples.num_present[board, street]]
-    base, length = work.reach_base[street], padded(size)
-    rows = program.reach_row[walker]
-    for place in range(program.group_first[group], program.group_first[group + 1]):
-        if program.kind[place] != DECISION or program.player[place] == walker:
-            continue
-        reach = row_of(work.reach, base, rows[place], length)[:size]
-        child, count = program.first_child[place], np.int64(program.num_children[place])
-        chance = rows_of(scratch.chance, 0, 0, count, present.size)
-        match_regrets(tables.regret[tables.offset[place] :], tables.stride[place], present, count, chance)
-        pass_reach(reach, number, chance, rows_of(work.reach, base, rows[child], count, length))
-        total = scratch.total[: present.size]
-        sum_by_bucket(reach, number, total)
-        average = tables.average[tables.offset[place] :]
-        add_average(present, chance, total, tables.average_gain, tables.stride[place], average)
-
-
-@inner
-def go_up(
-    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch,
-    work: Workspace,
-) -> None:  # fmt: skip
-    """Turn values of a group's terminals and deals into those of its decisions, and add what the walker regrets."""
-    program, walker = plan.program, plan.step.walker
-    number, size = samples.number[board, street], samples.number.shape[2]
-    present = samples.present[board, street, : samples.num_present[board, street]]
-    start, base, length = program.group_first[group], work.value_base[street], padded(size)
-    for place in range(program.group_first[group + 1] - 1, start - 1, -1):
-        if program.kind[place] != DECISION:
-            continue
-        value = row_of(work.value, base, place - start, length)[:size]
-        count = np.int64(program.num_children[place])
-        values = rows_of(work.value, base, program.first_child[place] - start, count, length)
-        if program.player[place] != walker:
-            sum_rows(values, value)
-            continue
-        chance = rows_of(scratch.chance, 0, 0, count, present.size)
-        total = rows_of(scratch.total, 0, 0, count, present.size)
-        match_regrets(tables.regret[tables.offset[place] :], tables.stride[place], present, count, chance)
-        mean_value(values, number, chance, value)
-        for action in range(count):
-            sum_by_bucket(values[action][:size], number, total[action])
-        block = tables.increment[tables.offset[place] :]
-        stride = tables.stride[place]
-        add_regrets(present, chance, total, tables.gain, tables.floor, scratch.mean, stride, block)
+    return Cells(np.int64(board), np.int64(street), samples.number[board, street], present)
 
 
 @view
-def bring_reach(
-    group: Int, board: Int, street: Int, plan: Plan, samples: Samples, above: Workspace, work: Workspace
-) -> None:
-    """The reach of a group's entries: that of the deals they open from; at the root, the board's weight."""
+def copy_reach_down(group: Int, board: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
+    """Set the reach of a group's entries to that of their deals, for the same list of holes; at the root, a weight."""
     program, size = plan.program, samples.number.shape[2]
-    rows = program.reach_row[plan.step.walker]
+    rows = program.reach_row[plan.walker]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
         reach = row_of(work.reach, work.reach_base[street], rows[program.entries[entry]], padded(size))
         deal = program.entry_deal[entry]
@@ -298,14 +206,14 @@ def bring_reach(
             for h in range(size):
                 reach[h] = samples.weight[board]
         else:
-            source = row_of(above.reach, above.reach_base[int(street) - 1], rows[deal], padded(size))
+            source = row_of(work.reach, work.reach_base[int(street) - 1], rows[deal], padded(size))
             for h in range(size):
                 reach[h] = source[h]
 
 
 @view
-def hand_back(group: Int, street: Int, plan: Plan, samples: Samples, above: Workspace, work: Workspace) -> None:
-    """The values of a group's entries as those of the deals they open from."""
+def copy_values_up(group: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
+    """Set the values of the deals above a group to those of its entries: one board follows each deal."""
     program, size = plan.program, samples.number.shape[2]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
         deal = program.entry_deal[entry]
@@ -314,62 +222,48 @@ def hand_back(group: Int, street: Int, plan: Plan, samples: Samples, above: Work
         row = program.entries[entry] - program.group_first[group]
         value = row_of(work.value, work.value_base[street], row, padded(size))
         row = deal - program.group_first[program.street_groups[street - 1]]
-        target = row_of(above.value, above.value_base[int(street) - 1], row, padded(size))
+        target = row_of(work.value, work.value_base[int(street) - 1], row, padded(size))
         for h in range(size):
             target[h] = value[h]
 
 
 @kernel
-def walk_down(
-    board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace
-) -> None:
-    """The first part of a walk: all streets but the last, down. Showdowns there see the full board."""
+def descend_streets(board: Int, gain: Float, plan: Plan, samples: Samples, rule: BucketRule, work: WalkBuffers) -> None:
+    """All streets but the last, down. Showdowns there see the full board. The average's increments count `gain`."""
     groups = plan.program.street_groups
     for street in range(groups.size - 2):
         for group in range(groups[street], groups[street + 1]):
-            bring_reach(group, board, street, plan, samples, work, work)
-            go_down(group, board, street, plan, samples, tables, scratch, work)
+            copy_reach_down(group, board, street, plan, samples, work)
+            descend_by_bucket(group, sampled_cells(board, street, samples), gain, plan, rule, work)
             evaluate_terminals(group, board, street, True, plan, work)
 
 
 @kernel
-def walk_up(
-    board: Int, plan: Plan, samples: Samples, tables: BucketedTables, scratch: Scratch, work: Workspace
-) -> None:
-    """The last part: all streets but the last, up."""
-    groups = plan.program.street_groups
+def ascend_streets(board: Int, gain: Float, plan: Plan, samples: Samples, rule: BucketRule, work: WalkBuffers) -> None:
+    """All streets but the last, up. Regrets count `gain`."""
+    groups, orbit = plan.program.street_groups, plan.boards.orbit
     for street in range(groups.size - 3, -1, -1):
         for group in range(groups[street], groups[street + 1]):
-            go_up(group, board, street, plan, samples, tables, scratch, work)
-            hand_back(group, street, plan, samples, work, work)
+            cells = sampled_cells(board, street, samples)
+            ascend_by_bucket(group, cells, False, orbit, gain, plan, rule, work)
+            copy_values_up(group, street, plan, samples, work)
 
 
 @kernel
-def walk_sampled(
-    plan: Plan,
-    batches: Batches,
-    samples: Samples,
-    tables: BucketedTables,
-    scratch: Scratch,
-    space: LaneSpace,
-    work: Workspace,
-) -> None:
+def walk_samples(
+    plan: Plan, batches: Batches, samples: Samples, tables: BucketedTables, rule: BucketRule, space: LaneSpace,
+    work: WalkBuffers,
+) -> None:  # fmt: skip
     """All boards of an iteration in one thread."""
     for board in range(samples.weight.size):
-        walk_down(board, plan, samples, tables, scratch, work)
+        descend_streets(board, tables.average_gain, plan, samples, rule, work)
         walk_batches(0, batches.lanes.size, board, plan, batches, samples, tables, space, work)
-        walk_up(board, plan, samples, tables, scratch, work)
-
-
-# --- whole tables --------------------------------------------------------------------------------------------------
+        ascend_streets(board, tables.gain, plan, samples, rule, work)
 
 
 @kernel
-def add_increments(first: I64, length: I64, floor: Float, tables: BucketedTables) -> None:
-    """Add what a walker's passes have gathered to its regrets, and clear it. IN: int64[street] x 2, its slots."""
-    for street in range(first.size):
-        start, end = first[street], first[street] + length[street]
-        regret, increment = tables.regret[start:end], tables.increment[start:end]
-        for i in range(regret.size):
-            regret[i] = max(regret[i] + increment[i], floor)
-            increment[i] = 0
+def add_increments(floor: Float, increment: F32, regret: F32) -> None:
+    """Add the increments of all boards to regrets, and clear them. IN OUT: float[slot] x 2."""
+    for i in range(regret.size):
+        regret[i] = max(regret[i] + increment[i], floor)
+        increment[i] = 0

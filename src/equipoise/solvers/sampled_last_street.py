@@ -44,7 +44,7 @@ from equipoise.walk.last_street.terminals import (
     row_at,
     take_step,
 )
-from equipoise.walk.plan import Plan, Workspace, padded
+from equipoise.walk.plan import Plan, WalkBuffers, padded
 from equipoise.walk.regret_matching import LEAST
 
 ROOT = -1
@@ -168,7 +168,7 @@ def walk_batches(
     samples: Samples,
     tables: BucketedTables,
     space: LaneSpace,
-    above: Workspace,
+    above: WalkBuffers,
 ) -> None:
     """Batches of the last street, down and up. Reach comes from the street before, in `above`, and values go there."""
     street = samples.num_present.shape[1] - 1
@@ -216,7 +216,7 @@ def bring_lanes(
     plan: Plan,
     batches: Batches,
     space: LaneSpace,
-    above: Workspace,
+    above: WalkBuffers,
 ) -> None:
     """The reach of a batch's entries, side by side; at the root, the board's weight."""
     if batches.deal[batch, 0] == ROOT:
@@ -224,7 +224,7 @@ def bring_lanes(
             space.rows.reach[i] = weight
         return
     for lane in range(LANES):
-        row = np.int64(plan.program.reach_row[plan.step.walker, batches.deal[batch, lane]])
+        row = np.int64(plan.program.reach_row[plan.walker, batches.deal[batch, lane]])
         space.reach_at[lane] = above.reach_base[street - 1] + row * padded(size)
     for start in range(0, size, LANES):
         gather_tile(above.reach, space.reach_at, start, space.rows.reach)
@@ -232,7 +232,7 @@ def bring_lanes(
 
 @view
 def hand_back_lanes(
-    batch: Int, street: Int, size: Int, plan: Plan, batches: Batches, space: LaneSpace, above: Workspace
+    batch: Int, street: Int, size: Int, plan: Plan, batches: Batches, space: LaneSpace, above: WalkBuffers
 ) -> None:
     """The values of a batch's entries as those of the deals they open from."""
     if batches.deal[batch, 0] == ROOT:

@@ -1,7 +1,7 @@
 """The CFR family as numbers: how regrets and the average strategy are discounted before an iteration adds to them.
 
-A variant is a function from the iteration (1, 2, ...) to `Weights`. Averages are kept up to a constant: weighting
-iteration t by w(t) is multiplying what is there by w(t - 1) / w(t) before adding.
+A variant is a function from the iteration (1, 2, ...) to `Discounts`. Averages are kept up to a constant: to weight
+iteration t by w(t), multiply the sum by w(t - 1) / w(t) before adding.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ import numpy as np
 
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, kernel
-from equipoise.walk.plan import Weights
+from equipoise.walk.plan import Discounts
 
 
-def cfr(t: int) -> Weights:
+def cfr(t: int) -> Discounts:
     """Zinkevich and others 2007: all iterations count the same."""
     del t
-    return Weights(1.0, 1.0, 1.0)
+    return Discounts(1.0, 1.0, 1.0)
 
 
-def cfr_plus(t: int) -> Weights:
+def cfr_plus(t: int) -> Discounts:
     """Tammelin 2014: negative regrets are forgotten; iteration t counts t in the average."""
-    return Weights(1.0, 0.0, (t - 1) / t)
+    return Discounts(1.0, 0.0, (t - 1) / t)
 
 
-def linear(t: int) -> Weights:
+def linear(t: int) -> Discounts:
     """Brown and Sandholm 2019: iteration t counts t, in regrets and average."""
-    return Weights((t - 1) / t, (t - 1) / t, (t - 1) / t)
+    return Discounts((t - 1) / t, (t - 1) / t, (t - 1) / t)
 
 
-def discounted(t: int) -> Weights:
+def discounted(t: int) -> Discounts:
     """Brown and Sandholm 2019, with their alpha 3/2, beta 0, gamma 2."""
     power = (t - 1) ** 1.5
-    return Weights(power / (power + 1), 0.5, ((t - 1) / t) ** 2)
+    return Discounts(power / (power + 1), 0.5, ((t - 1) / t) ** 2)
 
 
-def practical(t: int) -> Weights:
-    """Discounted with gamma 3, and the average started anew at every power of four: what postflop solvers use."""
+def practical(t: int) -> Discounts:
+    """Discounted with gamma 3, and the average restarted at every power of four: what postflop solvers use."""
     power = (t - 1) ** 1.5
     since = t - 4 ** ((t.bit_length() - 1) // 2)
-    return Weights(power / (power + 1), 0.5, (since / (since + 1)) ** 3)
+    return Discounts(power / (power + 1), 0.5, (since / (since + 1)) ** 3)
 
 
-def predictive(t: int) -> Weights:
+def predictive(t: int) -> Discounts:
     """Farina and others 2021: CFR+ that plays by the regrets it expects; iteration t counts t squared."""
-    return Weights(1.0, 0.0, ((t - 1) / t) ** 2)
+    return Discounts(1.0, 0.0, ((t - 1) / t) ** 2)
 
 
-SCHEDULES: dict[str, Callable[[int], Weights]] = {
+SCHEDULES: dict[str, Callable[[int], Discounts]] = {
     "cfr": cfr,
     "cfr+": cfr_plus,
     "linear": linear,
@@ -60,48 +60,48 @@ SCHEDULES: dict[str, Callable[[int], Weights]] = {
 }
 
 
-def schedule(name: str) -> Callable[[int], Weights]:
+def schedule(name: str) -> Callable[[int], Discounts]:
     """The variant of a name."""
     if name not in SCHEDULES:
         raise InputError(f"no schedule {shown(name)}", remedy=f"there are {', '.join(SCHEDULES)}")
     return SCHEDULES[name]
 
 
-class Gains:
+class LazyDiscount:
     """A schedule for tables of which an iteration touches little.
 
-    Discounts that are the same for all entries are never carried out: what is added later counts more instead.
+    A discount that is the same for all entries is not applied: later increments get a larger gain instead.
     ("discounted" and "practical" do take a pass over the regrets.)
     """
 
     def __init__(self, variant: str) -> None:
-        self.weights = schedule(variant)
+        self.discounts = schedule(variant)
         if variant == "predictive":
             raise InputError("the predictive variant does not sample", remedy="use another, e.g. cfr+")
         self.plus = variant == "cfr+"
-        self.regret = self.average = 1.0  # what the next increments are multiplied by
+        self.regret = self.average = 1.0  # gains: factors of the next increments
 
     @property
     def floor(self) -> np.float32:
-        """Regrets are not let below this."""
+        """The least regret that a table keeps."""
         return np.float32(0 if self.plus else -np.inf)
 
     def advance(self, iteration: int, regrets: Sequence[F32], averages: Sequence[F32]) -> None:
-        """Do the discounts before an iteration (1, 2, ...), in the tables or in what is added to them."""
-        weights = self.weights(iteration)
-        if weights.positive == weights.negative:
-            self.regret = _gain(self.regret, weights.positive, regrets, iteration)
+        """Discount before an iteration (1, 2, ...), in the tables or in the gains."""
+        discounts = self.discounts(iteration)
+        if discounts.positive == discounts.negative:
+            self.regret = _gain(self.regret, discounts.positive, regrets, iteration)
         elif not self.plus:
             for table in regrets:
-                discount(table, weights.positive, weights.negative)
-        self.average = _gain(self.average, weights.average, averages, iteration)
+                discount(table, discounts.positive, discounts.negative)
+        self.average = _gain(self.average, discounts.average, averages, iteration)
 
     def state(self) -> F64:
-        """What a resumed run needs."""
+        """The gains, for a checkpoint."""
         return np.array([self.regret, self.average])
 
     def restore(self, state: Any) -> None:
-        """Take up a run."""
+        """Resume from a checkpoint."""
         self.regret, self.average = (float(gain) for gain in state)
 
 

@@ -19,7 +19,7 @@ from equipoise.solvers.schedule import schedule
 from equipoise.tree.boards import Boards
 from equipoise.walk.betting_program import Program
 from equipoise.walk.engine import Engine
-from equipoise.walk.plan import UPDATE, Plan, Step, Tables, Workspace
+from equipoise.walk.plan import UPDATE, HoleRule, Plan, Tables, WalkBuffers
 from equipoise.walk.table_storage import phase
 from equipoise.walk.walk import walk
 
@@ -40,7 +40,7 @@ class VectorCFR:
     on_iteration: Callable[[int], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self._weights = schedule(self.variant)
+        self._discounts = schedule(self.variant)
         if self.variant == "predictive" and self.engine.stored == np.int16:
             raise InputError("the predictive variant has no 16-bit tables", remedy="use float32, or another variant")
         self.scale = self.engine.unit_scales() if self.scale is None else self.scale
@@ -55,7 +55,7 @@ class VectorCFR:
         return self.regret if self.predicted is None else self.predicted
 
     def run(self, iterations: int) -> None:
-        """Do some more iterations."""
+        """Run more iterations."""
         engine = self.engine
         tables = engine.tables(self.current, self.regret, self.average, self.scale)
         alone = not engine.in_threads
@@ -63,29 +63,28 @@ class VectorCFR:
         while done < iterations:
             count = min(QUIET_ITERATIONS, iterations - done) if alone else 1
             coming = range(self.iteration + 1, self.iteration + count + 1)
-            weights = np.array([(*self._weights(t), phase(t)) for t in coming])
+            factors = np.array([(*self._discounts(t), phase(t)) for t in coming])
             if alone:
-                self._run_alone(tables, weights)
+                self._run_alone(tables, factors)
             else:
                 for walker in range(2):
-                    engine.walk(self._step(walker, weights[0]), tables)
+                    engine.walk(walker, self._rule(tables, factors[0]))
             self.iteration += count
             done += count
             if self.on_iteration:
                 self.on_iteration(self.iteration)
 
-    def _run_alone(self, tables: Tables, weights: F64) -> None:
-        plans = [self.engine.plan(self._step(walker, weights[0]), tables) for walker in range(2)]
-        run_iterations(weights, plans[0], plans[1], self.engine.workspaces[0])
+    def _run_alone(self, tables: Tables, factors: F64) -> None:
+        plans, rule = [self.engine.plan(walker) for walker in range(2)], self._rule(tables, factors[0])
+        run_iterations(factors, plans[0], plans[1], rule, self.engine.buffers[0])
 
-    def _step(self, walker: int, weights: F64) -> Step:
-        return Step(walker, UPDATE, True, self.predicted is not None, *(np.float32(weight) for weight in weights))
+    def _rule(self, tables: Tables, factors: F64) -> HoleRule:
+        return HoleRule(tables, UPDATE, True, self.predicted is not None, *(np.float32(factor) for factor in factors))
 
     def fill_gaps(self) -> None:
-        """Where a player never comes by its own play, the average says nothing: put the current strategy there.
+        """Put the current strategy where the average is zero because the player never gets there by its own play.
 
-        It changes no value of the average strategy; but what a hand could have got by another action is then worth what
-        sensible play makes of it.
+        This changes no value of the average strategy, but gives sensible values to the actions that it does not take.
         """
         engine = self.engine
         fill_unreached(engine.program.arrays, engine.cards.arrays, engine.table_first, self.current, self.average)
@@ -96,23 +95,19 @@ class VectorCFR:
 
 
 @kernel
-def run_iterations(weights: F64, first: Plan, second: Plan, work: Workspace) -> None:
-    """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a step."""
-    for i in range(weights.shape[0]):
-        walk(_with_weights(first, weights[i]), work)
-        walk(_with_weights(second, weights[i]), work)
+def run_iterations(factors: F64, first: Plan, second: Plan, rule: HoleRule, work: WalkBuffers) -> None:
+    """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a rule."""
+    for i in range(factors.shape[0]):
+        changed = _with_factors(rule, factors[i])
+        walk(first, changed, work)
+        walk(second, changed, work)
 
 
 @view
-def _with_weights(plan: Plan, weights: F64) -> Plan:
-    old = plan.step
-    positive, negative = np.float32(weights[0]), np.float32(weights[1])
-    keep, threshold = np.float32(weights[2]), np.float32(weights[3])
-    step = Step(old.walker, old.mode, old.averaging, old.predictive, positive, negative, keep, threshold)
-    return Plan(
-        plan.program, plan.boards, plan.runouts, plan.tables, step, plan.weights, plan.two_cards, plan.root_reach,
-        plan.root_value,
-    )  # fmt: skip
+def _with_factors(rule: HoleRule, factors: F64) -> HoleRule:
+    positive, negative = np.float32(factors[0]), np.float32(factors[1])
+    keep, threshold = np.float32(factors[2]), np.float32(factors[3])
+    return HoleRule(rule.tables, rule.mode, rule.averaging, rule.predictive, positive, negative, keep, threshold)
 
 
 @kernel

@@ -25,8 +25,8 @@ from equipoise.spots.spot import Spot, read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
 from equipoise.tree.lines import action_names, find_line, path_to
-from equipoise.walk.engine import Engine, look
-from equipoise.walk.plan import EVALUATE, padded
+from equipoise.walk.engine import Engine
+from equipoise.walk.plan import EVALUATE, HoleRule, padded
 from equipoise.walk.regret_matching import strategy_rows
 from equipoise.walk.walk import walk_boards
 
@@ -118,7 +118,7 @@ class Solution:
 
     def values(self, player: int) -> F64:
         """[hole of the root] the same, by hole."""
-        values = self.engine.walk(look(player, EVALUATE), self._tables).astype(np.float64)
+        values = self.engine.walk(player, HoleRule(self._tables, EVALUATE)).astype(np.float64)
         met = self._met(0, player, np.asarray(self.engine.cards.root_weights[1 - player]))
         return np.asarray(np.divide(values, met, out=np.zeros_like(values), where=met > 0))
 
@@ -205,10 +205,10 @@ class Solution:
         """[action, hole] counterfactual values of a decision's actions."""
         engine, tree = self.engine, self.engine.tree
         program, boards = engine.program.arrays, engine.cards.arrays
-        work = engine.workspace()
+        work = engine.make_buffers()
         street = int(boards.street[board])
-        plan = engine.plan(look(player, EVALUATE), self._tables)
-        above = engine.workspace()
+        plan = engine.plan(player)
+        above = engine.make_buffers()
         if board == 0:
             plan = plan._replace(weights=np.where(np.arange(len(boards.weight)) > 0, boards.weight, 1.0))
         else:
@@ -221,7 +221,7 @@ class Solution:
             row = int(program.reach_row[player, engine.program.place_of[deal]])
             start = int(above.reach_base[street - 1]) + row * padded(len(reach))
             above.reach[start : start + len(reach)] = reach
-        walk_boards(board, board + 1, plan, above, work)
+        walk_boards(board, board + 1, plan, HoleRule(self._tables, EVALUATE), above, work)
         group = int(program.street_groups[street])
         child = int(engine.program.place_of[tree.first_child[node]]) - int(program.group_first[group])
         size = int(boards.counts[board, player])

@@ -2,8 +2,8 @@
 
 A street is walked once per board for all of its betting entries. Before the last street all entries form one group,
 whose rows stay while the boards below are walked; on the last, groups are walked one after the other in the same
-memory. Inside a group, nodes are numbered from its start, parents before children. What the opponent reaches a node
-with is kept in rows: a node below the walker's own decision shares its parent's, so each walker numbers them anew.
+memory. A node's number in this order is its *place*; parents come before children. The opponent's reach is kept in
+rows. A node below the walker's own decision shares its parent's row, so each walker has a numbering of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Program(NamedTuple):
     first_child: I32  # [place] place of the first child; at a DEAL, of the entry on the next street
     num_children: U8  # [place]
     table_row: I32  # [place] a decision's first row in its player's table of the street
-    locked: I32  # [place] its strategy is fixed: 0 nowhere, -1 on all boards, else on board number this - 1
+    locked: I32  # [place] where its strategy is fixed: 0 nowhere, -1 on all boards, n on board n - 1
     reach_row: I32  # [walker, place] within the group
     win: F64  # [walker, place] what win minus lose is multiplied by, at a showdown
     meet: F64  # [walker, place] what the reach met is multiplied by, at a terminal
@@ -50,7 +50,7 @@ class Program(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BettingProgram:
-    """A program with what its memory depends on."""
+    """A program, and the sizes of its buffers."""
 
     tree: BettingTree
     arrays: Program
@@ -67,14 +67,14 @@ class BettingProgram:
 
 @dataclass(frozen=True)
 class Stakes:
-    """What chips of the tree are worth: a pot beyond the players' chips, and what the house takes of a pot."""
+    """Dead chips in the pot, and the rake."""
 
-    dead: float = 0.0  # chips in the pot that nobody put in since the root, half counted as each player's
+    dead: float = 0.0  # chips in the pot before the root, half counted as each player's
     rake: float = 0.0  # fraction of the pot
     rake_cap: float = np.inf
 
     def raked(self, pot: F64) -> F64:
-        """What the house takes."""
+        """The rake of a pot."""
         return np.minimum(pot * self.rake, self.rake_cap)
 
 
@@ -190,7 +190,7 @@ def _reach_rows(tree: BettingTree, order: I64, place: I32, groups: I64, entry: A
 
 
 def _terminal_values(tree: BettingTree, order: I64, stakes: Stakes) -> tuple[F64, F64]:
-    """By walker: what win minus lose, and what the reach met, are multiplied by."""
+    """By walker: the factors of win minus lose and of the reach met."""
     chips = tree.chips[order].min(axis=1) + stakes.dead / 2
     raked = stakes.raked(2 * chips)
     win = np.zeros((PLAYERS, len(order)))

@@ -19,16 +19,14 @@ from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree
 from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
-from equipoise.walk.plan import BEST, EVALUATE, Plan, Runouts, Step, Tables, Workspace, padded
-from equipoise.walk.walk import walk, walk_boards, walk_down, walk_up
-
-EMPTY = np.zeros(0, np.float32)
+from equipoise.walk.plan import BEST, EMPTY, EVALUATE, HoleRule, Plan, RunoutMatrices, Tables, WalkBuffers, padded
+from equipoise.walk.walk import Rule, enter_root, leave_root, walk, walk_boards
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Walks a game. `precision` is that of tables and rows: float32 for solving, float64 for measuring small games;
-    tables may hold 16-bit numbers instead (`stored`, see storage.py).
+    """Walks a game. `precision` is the type of tables and rows: float32 for solving, float64 for measuring small games.
+    Tables may hold 16-bit numbers instead (`stored`, see `table_storage.py`).
     """
 
     tree: BettingTree
@@ -38,7 +36,7 @@ class Engine:
     precision: type = np.float32
     threads: int = 1
     cache_bytes: int = CACHE_BYTES
-    stored: type | None = None  # what tables hold: int16, or None for numbers of `precision`
+    stored: type | None = None  # the type of table entries: int16, or None for `precision`
 
     @cached_property
     def program(self) -> BettingProgram:
@@ -75,7 +73,7 @@ class Engine:
 
     @property
     def scales(self) -> int:
-        """How many scales a table has: of 16-bit tables one a row, of others none."""
+        """The number of scales: one for each row of a 16-bit table, none for other tables."""
         return self._scales[1] if self.stored == np.int16 else 0
 
     @property
@@ -96,19 +94,19 @@ class Engine:
         return np.ones((self.scales, 2), np.float32)
 
     @cached_property
-    def runouts(self) -> Runouts:
+    def runouts(self) -> RunoutMatrices:
         return find_runouts(self.tree, self.cards)
 
-    def workspace(self) -> Workspace:
+    def make_buffers(self) -> WalkBuffers:
         """Memory for one thread."""
         boards = self.cards.arrays
         most = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.tree.rules.rounds)]
-        return make_workspace(self.program, most, self.precision)
+        return make_walk_buffers(self.program, most, self.precision)
 
     @cached_property
-    def workspaces(self) -> list[Workspace]:
-        """One for the root, and one for each thread beyond the first."""
-        return [self.workspace() for _ in range(max(1, self.threads))]
+    def buffers(self) -> list[WalkBuffers]:
+        """By thread; the first has the rows of the root as well."""
+        return [self.make_buffers() for _ in range(max(1, self.threads))]
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -128,7 +126,7 @@ class Engine:
         scale: F32 | None = None,
         fixed: F64 | None = None,
     ) -> Tables:
-        """Tables for a walk; those that it does not use may be left out."""
+        """Tables for a walk; unused ones may be omitted."""
         empty: Any = EMPTY.astype(self.precision if source is None else source.dtype)
         nothing = np.zeros(0)
         return Tables(
@@ -143,7 +141,7 @@ class Engine:
         )
 
     def _paths(self, fixed: F64) -> F64:
-        """[walker, place] what an opponent who plays holes alike reaches a place with; empty if ranges have weights."""
+        """[walker, place] the reach of an opponent who plays all holes alike; empty if ranges have weights."""
         program = self.program.arrays
         paths = np.ones((PLAYERS, len(fixed)))
         if any((weights != 1).any() for weights in self.cards.root_weights):
@@ -159,70 +157,77 @@ class Engine:
                     paths[1 - program.player[above[place]], place] *= fixed[place]
         return paths
 
-    def plan(self, step: Step, tables: Tables, weights: F64 | None = None) -> Plan:
-        """What a kernel needs for one walk."""
+    def plan(self, walker: int, weights: F64 | None = None) -> Plan:
+        """The geometry of one walk; `weights` replace those of the boards."""
         boards = self.cards.arrays
         return Plan(
             program=self.program.arrays,
             boards=boards,
-            runouts=self.runouts,
-            tables=tables,
-            step=step,
-            weights=boards.weight if weights is None else weights,
+            walker=walker,
             two_cards=self.tree.rules.hole_cards == 2,
-            root_reach=self.root_reach[1 - step.walker],
-            root_value=np.zeros(boards.counts[0, step.walker], self.precision),
+            runouts=self.runouts,
+            weights=boards.weight if weights is None else weights,
+            root_reach=self.root_reach[1 - walker],
+            root_value=np.zeros(boards.counts[0, walker], self.precision),
         )
 
     @property
     def in_threads(self) -> bool:
-        """Whether walks are spread over threads: there must be boards to spread."""
+        """Whether walks use threads: there must be boards to share."""
         return self.threads > 1 and self.cards.arrays.num_children[0] > 1
 
-    def walk(self, step: Step, tables: Tables, weights: F64 | None = None) -> Any:
-        """One walk; returns the walker's counterfactual values at the root, by place of its list."""
-        plan = self.plan(step, tables, weights)
-        if self.in_threads:
-            walk_down(plan, self.workspaces[0])
-            self._walk_children(plan)
-            walk_up(plan, self.workspaces[0])
-        else:
-            walk(plan, self.workspaces[0])
+    def walk(self, walker: int, rule: HoleRule, weights: F64 | None = None) -> Any:
+        """One walk; returns the walker's counterfactual values at the root, in the order of its list."""
+        plan = self.plan(walker, weights)
+        self.run_walk(plan, [rule] * max(1, self.threads), 8 * self.threads)
         return plan.root_value
 
-    def _walk_children(self, plan: Plan) -> None:
-        """The boards below the root, in threads; each adds to values of its own, which are summed in the end."""
-        main = self.workspaces[0]
+    def run_walk(self, plan: Plan, rules: Sequence[Rule], pieces: int, *, in_order: bool = False) -> None:
+        """One walk, the boards below the root cut into pieces for threads. `rules` are by thread.
+
+        Each thread adds to values of its own, which are summed in the end. It takes the next piece that is left, or,
+        `in_order`, always the same pieces.
+        """
+        main = self.buffers[0]
+        if not self.in_threads:
+            walk(plan, rules[0], main)
+            return
+        enter_root(plan, rules[0], main)
         first, count = int(plan.boards.first_child[0]), int(plan.boards.num_children[0])
-        pieces = min(count, 8 * self.threads)
-        waiting = iter([(first + count * i // pieces, first + count * (i + 1) // pieces) for i in range(pieces)])
+        pieces = min(count, pieces)
+        cuts = [(first + count * i // pieces, first + count * (i + 1) // pieces) for i in range(pieces)]
+        waiting = iter(cuts)
 
         def work(thread: int) -> None:
-            mine = self.workspaces[thread]
+            mine = self.buffers[thread]
             if thread:
                 mine.value[:] = 0
             above = main._replace(value=mine.value)
-            for start, stop in waiting:
-                walk_boards(start, stop, plan, above, mine)
+            for start, stop in cuts[thread :: self.threads] if in_order else waiting:
+                walk_boards(start, stop, plan, rules[thread], above, mine)
 
         list(self._pool.map(work, range(self.threads)))
         street = self.cards.root_street
         base = int(main.value_base[street])
         end = base + self.program.value_rows[street] * padded(len(plan.root_value))
-        for space in self.workspaces[1:]:
-            main.value[base:end] += space.value[base:end]
+        for other in self.buffers[1:]:
+            main.value[base:end] += other.value[base:end]
+        leave_root(plan, rules[0], main)
 
     def evaluate(self, walker: int, tables: Tables, mode: int = EVALUATE) -> float:
         """The walker's value against the tables' opponent, in chips a hand."""
-        values = self.walk(look(walker, mode), tables)
+        return self.chips(walker, self.walk(walker, HoleRule(tables, mode)))
+
+    def chips(self, walker: int, values: Any) -> float:
+        """Counterfactual values at the root as chips a hand."""
         return float(values.astype(np.float64) @ self.cards.root_weights[walker] / self.meetings)
 
     def best_responses(self, tables: Tables) -> tuple[float, float]:
-        """What each player wins with a best response to the tables, in chips a hand."""
+        """The value of each player's best response to the tables, in chips a hand."""
         return self.evaluate(0, tables, BEST), self.evaluate(1, tables, BEST)
 
     def exploitability(self, tables: Tables) -> float:
-        """The average of what both players gain by best responses: of their values, less what the house takes."""
+        """The average of both players' gains by best responses; without rake, of their values."""
         gain = sum(self.best_responses(tables))
         if self.stakes.rake:
             gain -= self.evaluate(0, tables) + self.evaluate(1, tables)
@@ -230,11 +235,11 @@ class Engine:
 
     @cached_property
     def meetings(self) -> float:
-        """How many pairs of holes meet, by weight: what values at the root are divided by."""
+        """The total weight of pairs of holes that can meet: values at the root are divided by it."""
         return self.cards.meetings(0)
 
 
-def find_runouts(tree: BettingTree, cards: PublicCards) -> Runouts:
+def find_runouts(tree: BettingTree, cards: PublicCards) -> RunoutMatrices:
     """The all-in matrices of the boards before the last street that need one."""
     boards = cards.arrays
     first = np.full((len(boards.street), PLAYERS), -1, np.int64)
@@ -249,16 +254,16 @@ def find_runouts(tree: BettingTree, cards: PublicCards) -> Runouts:
             first[board, player] = length
             parts.append(mine.ravel())
             length += mine.size
-    return Runouts(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
+    return RunoutMatrices(first, np.concatenate(parts) if parts else np.zeros(0, np.int16), scale)
 
 
-def make_workspace(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> Workspace:
-    """Memory for one thread, for lists of at most so many holes on each street."""
+def make_walk_buffers(program: BettingProgram, holes: Sequence[int], precision: type = np.float32) -> WalkBuffers:
+    """Memory for one thread; `holes` is the longest list of each street."""
     most, rounds = [padded(count) for count in holes], len(holes)
     reach = np.array([rows * size for rows, size in zip(program.reach_rows, most, strict=True)], np.int64)
     value = np.array([rows * size for rows, size in zip(program.value_rows, most, strict=True)], np.int64)
     widest = max(most)
-    return Workspace(
+    return WalkBuffers(
         reach=aligned_zeros(int(reach.sum()), precision),
         value=aligned_zeros(int(value.sum()) + widest, precision),  # and a row to spare
         reach_base=np.cumsum(reach) - reach,
@@ -276,9 +281,3 @@ def make_workspace(program: BettingProgram, holes: Sequence[int], precision: typ
         board=np.zeros(rounds, np.int32),
         cursor=np.zeros(rounds, np.int32),
     )
-
-
-def look(walker: int, mode: int) -> Step:
-    """A step that changes nothing."""
-    one = np.float32(1)
-    return Step(walker, mode, False, False, one, one, one)

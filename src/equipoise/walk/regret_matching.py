@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.arrays import Float
 from equipoise.core.jit import F32, inlined
 
-LEAST = np.float32(1e-37)  # a sum that is played by: of less, the inverse may be no number
+LEAST = np.float32(1e-37)  # least sum to normalise by: the inverse of a smaller one may overflow
 
 
 @inlined
@@ -68,7 +68,7 @@ def _pass_three(reach: F32, source: F32, below: F32) -> None:
 def _pass_many(reach: F32, source: F32, below: F32) -> None:
     zero, actions = reach.dtype.type(0), source.shape[0]
     uniform = reach.dtype.type(1) / reach.dtype.type(actions)
-    last = below[actions - 1]  # holds the factor, negative where all play alike, until it is its own turn
+    last = below[actions - 1]  # holds the factor until it is written itself; negative: play uniformly
     for h in range(reach.size):
         last[h] = zero
     for action in range(actions):
@@ -86,7 +86,7 @@ def _pass_many(reach: F32, source: F32, below: F32) -> None:
 
 @inlined
 def mean_value(source: F32, values: F32, out: F32, spare: F32) -> None:
-    """What the walker's strategy is worth. IN: float[action, hole] x 2; OUT: float[hole]; scratch: float[hole]."""
+    """The value of the walker's strategy. IN: float[action, hole] x 2; OUT: float[hole]; scratch: float[hole]."""
     if source.shape[0] == 2:
         _mean_two(source, values, out)
     elif source.shape[0] == 3:
@@ -142,8 +142,20 @@ def _mean_many(source: F32, values: F32, out: F32, spare: F32) -> None:
 
 
 @inlined
+def sum_rows(values: F32, out: F32) -> None:
+    """The value of an opponent's decision: the sum over its actions. IN: float[action, hole]; OUT: float[hole]."""
+    first = values[0]
+    for h in range(out.size):
+        out[h] = first[h]
+    for action in range(1, values.shape[0]):
+        row = values[action]
+        for h in range(out.size):
+            out[h] += row[h]
+
+
+@inlined
 def best_value(values: F32, out: F32) -> None:
-    """What the best action of each hole is worth. IN: float[action, hole]; OUT: float[hole]."""
+    """The value of each hole's best action. IN: float[action, hole]; OUT: float[hole]."""
     for h in range(out.size):
         out[h] = values[0, h]
     for action in range(1, values.shape[0]):
@@ -164,7 +176,7 @@ def add_regret(values: F32, value: F32, positive: Float, negative: Float, regret
 
 @inlined
 def update_two(values: F32, positive: Float, negative: Float, regret: F32, out: F32) -> None:
-    """`mean_value` and `add_regret` of a table that is its own source, in one pass."""
+    """`mean_value` and `add_regret` for a table that is its own source, in one pass."""
     zero, half = out.dtype.type(0), out.dtype.type(0.5)
     regret0, regret1, value0, value1 = regret[0], regret[1], values[0], values[1]
     for h in range(out.size):
@@ -180,7 +192,7 @@ def update_two(values: F32, positive: Float, negative: Float, regret: F32, out: 
 
 @inlined
 def update_three(values: F32, positive: Float, negative: Float, regret: F32, out: F32) -> None:
-    """`mean_value` and `add_regret` of a table that is its own source, in one pass."""
+    """`mean_value` and `add_regret` for a table that is its own source, in one pass."""
     zero, one, third = out.dtype.type(0), out.dtype.type(1), out.dtype.type(1 / 3)
     regret0, regret1, regret2 = regret[0], regret[1], regret[2]
     value0, value1, value2 = values[0], values[1], values[2]
@@ -200,7 +212,7 @@ def update_three(values: F32, positive: Float, negative: Float, regret: F32, out
 
 @inlined
 def predict(values: F32, value: F32, regret: F32, predicted: F32) -> None:
-    """The regret expected after the next iteration, if it brings the same again. OUT: float[action, hole]."""
+    """The regret after the next iteration if its values are the same. OUT: float[action, hole]."""
     for action in range(values.shape[0]):
         row, worth, out = regret[action], values[action], predicted[action]
         for h in range(value.size):
@@ -208,7 +220,7 @@ def predict(values: F32, value: F32, regret: F32, predicted: F32) -> None:
 
 
 def strategy_rows(source: F32) -> F32:
-    """The strategy of a table's rows, in NumPy, for looking at. float[action, hole] -> float[action, hole]."""
+    """The strategy of a table's rows, in NumPy. float[action, hole] -> float[action, hole]."""
     positive = np.maximum(source, 0)
     total = positive.sum(axis=0)
     return np.where(total > 0, positive / np.where(total > 0, total, 1), 1 / len(source))

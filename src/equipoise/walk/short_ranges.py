@@ -1,11 +1,11 @@
 """The update rules for lists of at most sixteen holes: a row is one vector, and a decision a few instructions.
 
-What `regret.py` does in loops over holes, for boards whose lists are shorter than a vector (Kuhn, Leduc, narrow ranges
-at a river): loops of five would run one hole after the other. Rows of a workspace are sixteen long there; rows of a
-table are as long as the list, and only so much of them is read and written. Not for 16-bit tables.
+The same as `regret_matching.py`, for boards with lists shorter than a vector (Kuhn, Leduc, short ranges on a river),
+where loops over holes would not vectorise. Rows of the buffers have sixteen entries; rows of a table are as long as the
+list, and only that part is read and written. Not for 16-bit tables.
 """
 
-# ruff: noqa: ARG001 - an overload has the arguments of what it stands for
+# ruff: noqa: ARG001 - an overload has the arguments of the function it implements
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from equipoise.core.simd import (
 )
 
 
-def is_narrow(table: F32, size: Int) -> bool:
+def is_short(table: F32, size: Int) -> bool:
     """Whether these kernels serve a board's lists: short ones, and tables of floats."""
     return bool(size <= LANES and table.dtype.kind == "f")
 
 
-@overload(is_narrow, jit_options={"forceinline": True})
-def _is_narrow(table: Any, size: Any) -> Any:
+@overload(is_short, jit_options={"forceinline": True})
+def _is_short(table: Any, size: Any) -> Any:
     def short(table: Any, size: Any) -> Any:
         return size <= LANES
 
@@ -51,8 +51,8 @@ def _is_narrow(table: Any, size: Any) -> Any:
 
 
 @inlined
-def pass_reach_narrow(reach: F32, at: Int, below: Int, table: F32, start: Int, size: Int, count: Int) -> None:
-    """Reach x strategy, from row `at` of a workspace to rows from `below`; a table's rows start at `start`."""
+def pass_reach_short(reach: F32, at: Int, below: Int, table: F32, start: Int, size: Int, count: Int) -> None:
+    """Reach x strategy, from row `at` of the buffer to rows from `below`; a table's rows start at `start`."""
     nothing = zeros(reach)
     here, total = load(reach, at), nothing
     for action in range(count):
@@ -65,20 +65,20 @@ def pass_reach_narrow(reach: F32, at: Int, below: Int, table: F32, start: Int, s
 
 
 @inlined
-def add_average_narrow(reach: F32, below: Int, keep: Float, table: F32, start: Int, size: Int, count: Int) -> None:
+def add_average_short(reach: F32, below: Int, keep: Float, table: F32, start: Int, size: Int, count: Int) -> None:
     """Discount a decision's averages, and add the reach of its children."""
     times = spread(reach.dtype.type(keep), zeros(reach))
     for action in range(count):
-        place = start + action * size
-        kept = multiply_add(load_few(table, place, size), times, load(reach, below + action))
-        store_few(table, place, size, kept)
+        row = start + action * size
+        kept = multiply_add(load_few(table, row, size), times, load(reach, below + action))
+        store_few(table, row, size, kept)
 
 
 @inlined
-def update_narrow(
+def update_short(
     value: F32, at: Int, below: Int, positive: Float, negative: Float, table: F32, start: Int, size: Int, count: Int
 ) -> None:
-    """What the walker's strategy is worth, into row `at`; regrets are discounted and added to."""
+    """The value of the walker's strategy, into row `at`; the update of its regrets."""
     nothing = zeros(value)
     total, weighed, plain = nothing, nothing, nothing
     for action in range(count):
@@ -89,15 +89,15 @@ def update_narrow(
     store(value, at, mean)
     grow, shrink = spread(value.dtype.type(positive), nothing), spread(value.dtype.type(negative), nothing)
     for action in range(count):
-        place = start + action * size
-        old = load_few(table, place, size)
+        row = start + action * size
+        old = load_few(table, row, size)
         gain = subtract(load(value, below + action), mean)
-        store_few(table, place, size, multiply_add(old, where_positive(old, grow, shrink), gain))
+        store_few(table, row, size, multiply_add(old, where_positive(old, grow, shrink), gain))
 
 
 @inlined
-def sum_narrow(value: F32, at: Int, below: Int, count: Int) -> None:
-    """What an opponent's decision is worth: the sum over its actions."""
+def sum_short(value: F32, at: Int, below: Int, count: Int) -> None:
+    """The value of an opponent's decision: the sum over its actions."""
     total = load(value, below)
     for action in range(1, count):
         total = add(total, load(value, below + action))

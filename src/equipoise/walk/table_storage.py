@@ -1,13 +1,13 @@
-"""Tables of 16-bit numbers: the rows of one decision on one board share a float32 scale, what one unit is worth.
+"""Tables of 16-bit numbers: the rows of one decision on one board share a float32 scale, the value of one unit.
 
-Playing each action in proportion needs no scale: it cancels. To add to rows, they are decoded into scratch rows of
-floats, updated as any others, and encoded anew, so that the largest has 32,766 units. Rounded to nearest, increments
-below half a unit would be lost each time, and CFR+ stalls (spots/turn.toml at 0.3% of the pot, Leduc at 7 mbb/g); so
-what rounds up is decided by a threshold that moves evenly through (0, 1) from one iteration to the next: an entry is
-off by less than one unit, 1/32,766 of the decision's largest, but by nothing on the average. No chance is involved.
+Regret matching needs no scale: it cancels. To update rows, they are decoded into rows of floats, updated as usual, and
+encoded again, so that the largest entry has 32,766 units. With rounding to nearest, increments below half a unit are
+lost and CFR+ stalls (spots/turn.toml at 0.3% of the pot, Leduc at 7 mbb/g). So the threshold for rounding up moves
+evenly through (0, 1) from iteration to iteration: the error of an entry is below one unit, 1/32,766 of the decision's
+largest, and zero on average. No randomness is involved.
 """
 
-# ruff: noqa: ARG001 - an overload has the arguments of what it stands for
+# ruff: noqa: ARG001 - an overload has the arguments of the function it implements
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ _NOTHING = 1e-30  # rows that have no entry above this are rows of zeros
 
 
 def table_type(storage: str) -> type:
-    """What tables hold, by name."""
+    """The type of a table's entries, by name."""
     if storage not in STORAGES:
         raise InputError(f"no storage {shown(storage)}", remedy=f"there are {', '.join(STORAGES)}")
     return STORAGES[storage]
 
 
 def phase(iteration: int) -> float:
-    """An iteration's threshold: an entry is rounded up if its fraction of a unit and this make one."""
+    """The rounding threshold of an iteration: an entry is rounded up if its fraction plus this reaches one unit."""
     return (iteration * _GOLDEN % _PHASES + 0.5) / _PHASES
 
 
 def as_stored(fractions: F64, stored: Any) -> Any:
-    """Numbers from 0 to 1 as a table holds them: 16-bit ones in units, to nearest."""
+    """Numbers from 0 to 1 as table entries: 16-bit ones in units, to nearest."""
     return np.rint(fractions * UNITS).astype(np.int16) if stored == np.int16 else fractions
 
 
-# Which code a table needs is decided by its type when a kernel is compiled: float tables pay nothing. (Not inlined
+# The table's type selects the code when a kernel is compiled, so float tables pay nothing. (Not inlined
 # before compilation: Numba then drops stores to arrays that come out of a named tuple, as dead code.)
 
 
 def read_rows(rows: Any, scratch: Any) -> Any:
-    """Rows as floats, to play by: themselves, or 16-bit numbers without their scale, in scratch."""
+    """Rows as floats for regret matching: themselves, or 16-bit numbers without their scale, in scratch."""
     raise NotImplementedError  # in kernels only, as are the next two
 
 
-def open_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
-    """Rows as floats, to add to: themselves, or 16-bit numbers times their scale, in scratch."""
+def decode_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
+    """Rows as floats for an update: themselves, or 16-bit numbers times their scale, in scratch."""
     raise NotImplementedError
 
 
-def close_rows(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: Any) -> None:
-    """Keep what was added to open rows."""
+def encode_rows(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: Any) -> None:
+    """Store updated rows."""
     raise NotImplementedError
 
 
@@ -77,8 +77,8 @@ def _read_rows(rows: Any, scratch: Any) -> Any:
     return decoded if rows.dtype == types.int16 else same
 
 
-@overload(open_rows, jit_options={"forceinline": True})
-def _open_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
+@overload(decode_rows, jit_options={"forceinline": True})
+def _decode_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
     def same(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
         return rows
 
@@ -89,8 +89,8 @@ def _open_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> Any:
     return decoded if rows.dtype == types.int16 else same
 
 
-@overload(close_rows, jit_options={"forceinline": True})
-def _close_rows(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: Any) -> Any:
+@overload(encode_rows, jit_options={"forceinline": True})
+def _encode_rows(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: Any) -> Any:
     def nothing(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: Any) -> None:
         return
 
@@ -102,7 +102,7 @@ def _close_rows(floats: Any, rows: Any, scale: Any, at: Any, table: Any, phase: 
 
 @kernel
 def decode(rows: I16, unit: Float, floats: F32) -> None:
-    """IN: int16[action, hole], what a unit is worth; OUT: float[action, hole]."""
+    """IN: int16[action, hole], the value of a unit; OUT: float[action, hole]."""
     for action in range(rows.shape[0]):
         row, out = rows[action], floats[action]
         for h in range(row.size):
@@ -111,10 +111,10 @@ def decode(rows: I16, unit: Float, floats: F32) -> None:
 
 @kernel
 def encode(floats: F32, phase: Float, rows: I16, scale: F32, at: Int, table: int) -> None:
-    """IN: float32[action, hole], threshold; OUT: int16[action, hole], and at a place of float32[row, table] a unit."""
+    """IN: float32[action, hole], threshold; OUT: int16[action, hole], and float32[row, table] at `at`, the unit."""
     largest = np.int32(0)
     for action in range(floats.shape[0]):
-        bits = floats[action].view(np.int32)  # whole numbers: the largest of floats is not found in one go
+        bits = floats[action].view(np.int32)  # integers: LLVM does not vectorise the maximum of floats
         for h in range(bits.size):
             largest = max(largest, bits[h] & _MAGNITUDE)
     scale.view(np.int32)[at, table] = largest

@@ -1,4 +1,4 @@
-"""Terminals of a street on a board: showdowns and folds, sixteen at a time, rows brought side by side and put back."""
+"""Terminals of a street on a board: showdowns and folds, sixteen at a time, gathered into lanes and scattered back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
 from equipoise.core.arrays import Float, Int
 from equipoise.core.jit import F32, F64, I16, I32, U16, inner, view
 from equipoise.core.simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
-from equipoise.walk.plan import Plan, Workspace, padded, row_of
+from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
 
 
 @inner
-def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
+def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: WalkBuffers) -> None:
     """Values of a group's showdowns and folds, sixteen at a time."""
     program, boards, runouts = plan.program, plan.boards, plan.runouts
-    walker, two_cards = plan.step.walker, plan.two_cards
+    walker, two_cards = plan.walker, plan.two_cards
     my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
     their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
     mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
@@ -52,31 +52,31 @@ def evaluate_terminals(group: Int, board: Int, street: Int, last: bool, plan: Pl
 
 
 @inner
-def evaluate_blind(group: Int, board: Int, street: Int, last: bool, plan: Plan, work: Workspace) -> None:
-    """Values of terminals against an opponent who plays all holes alike: one showdown serves every node of a board."""
-    program, walker = plan.program, plan.step.walker
-    path, size = plan.tables.path[walker], np.int64(plan.boards.counts[board, walker])
+def evaluate_blind(group: Int, board: Int, street: Int, last: bool, path: F64, plan: Plan, work: WalkBuffers) -> None:
+    """Values of terminals against a card-blind opponent: one showdown serves every node of a board."""
+    program, walker = plan.program, plan.walker
+    reach, size = path[walker], np.int64(plan.boards.counts[board, walker])
     if group == program.street_groups[street]:
         meet_everyone(board, last, plan, work)
     won, met = work.spare, work.lanes_in  # as `meet_everyone` left them
     start, base, length = program.group_first[group], work.value_base[street], padded(size)
     for place in program.showdowns[program.group_showdowns[group] : program.group_showdowns[group + 1]]:
         row = row_of(work.value, base, place - start, length)
-        win = work.value.dtype.type(path[place] * program.win[walker, place])
-        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
+        win = work.value.dtype.type(reach[place] * program.win[walker, place])
+        meet = work.value.dtype.type(reach[place] * program.meet[walker, place])
         for h in range(size):
             row[h] = win * won[h] + meet * met[h]
     for place in program.folds[program.group_folds[group] : program.group_folds[group + 1]]:
         row = row_of(work.value, base, place - start, length)
-        meet = work.value.dtype.type(path[place] * program.meet[walker, place])
+        meet = work.value.dtype.type(reach[place] * program.meet[walker, place])
         for h in range(size):
             row[h] = meet * met[h]
 
 
 @view
-def meet_everyone(board: Int, last: bool, plan: Plan, work: Workspace) -> None:
-    """Win minus lose (into `spare`) and what is met (into `lanes_in`) of each hole against every hole once."""
-    boards, runouts, walker = plan.boards, plan.runouts, plan.step.walker
+def meet_everyone(board: Int, last: bool, plan: Plan, work: WalkBuffers) -> None:
+    """Each hole against all holes: win minus lose into `spare`, the number of holes met into `lanes_in`."""
+    boards, runouts, walker = plan.boards, plan.runouts, plan.walker
     my_first, my_count = boards.first[board, walker], np.int64(boards.counts[board, walker])
     their_first, their_count = boards.first[board, 1 - walker], np.int64(boards.counts[board, 1 - walker])
     mine = Cards(boards.card1[my_first : my_first + my_count], boards.card2[my_first : my_first + my_count])
@@ -113,10 +113,10 @@ def address_lanes(
     factors: F64,
     factor: Float,
     plan: Plan,
-    work: Workspace,
+    work: WalkBuffers,
 ) -> None:
-    """Where the rows of up to sixteen places are, and what they are multiplied by; spare lanes use a spare row."""
-    rows = plan.program.reach_row[plan.step.walker]
+    """Find the rows and factors of up to sixteen terminals; unused lanes write to a spare row."""
+    rows = plan.program.reach_row[plan.walker]
     reach_length, value_length = padded(their_count), padded(my_count)
     for lane in range(LANES):
         place = batch[min(lane, batch.size - 1)]
@@ -128,16 +128,16 @@ def address_lanes(
 
 
 @inner
-def gather_lanes(size: Int, work: Workspace) -> None:
-    """Bring sixteen reach rows side by side: float[hole, lane], a zero row last."""
+def gather_lanes(size: Int, work: WalkBuffers) -> None:
+    """Gather sixteen reach rows into lanes: float[hole, lane], a zero row last."""
     for start in range(0, size, LANES):
         gather_tile(work.reach, work.reach_at, start, work.lanes_in)
     store(work.lanes_in, size, zeros(work.lanes_in))
 
 
 @inner
-def scatter_lanes(size: Int, work: Workspace) -> None:
-    """Put the lanes, each times its factor, into sixteen value rows."""
+def scatter_lanes(size: Int, work: WalkBuffers) -> None:
+    """Scatter the lanes, each times its factor, into sixteen value rows."""
     for start in range(0, size, LANES):
         scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
 
@@ -153,9 +153,9 @@ def take_rake(
     theirs: Cards,
     same: U16,
     two_cards: bool,
-    work: Workspace,
+    work: WalkBuffers,
 ) -> None:
-    """Mix what is met into win minus lose, so that one factor a lane serves both."""
+    """Add the rake's share of the reach met to win minus lose, so that one factor a lane serves both."""
     share = work.run_share
     for lane in range(LANES):
         place = batch[min(lane, batch.size - 1)]
@@ -168,7 +168,7 @@ def take_rake(
 
 @inner
 def runout_lanes(reach: F32, out: F32, matrix: I16) -> None:
-    """Runouts won minus lost against the reach: a product with a matrix of whole numbers."""
+    """Runouts won minus lost against the reach: a product with an integer matrix."""
     for i in range(matrix.shape[0]):
         total = zeros(out)
         row = matrix[i]

@@ -1,161 +1,43 @@
 """The vector walk: betting tree x boards, reach of whole vectors of holes down, values up.
 
-Board first, betting second: one visit of a board serves all betting entries of its street. Down the street's nodes with
-the opponent's reach; terminals, sixteen at a time; at the street's end every board below, one after the other, each
-gathering the reach of the holes that are still live and adding its values back; then up the street's nodes. Vector CFR,
-exact best response, evaluation, CFR-BR and public chance sampling differ only in what happens at a decision node:
+Boards first: one visit of a board serves all betting entries of its street. The walk passes the opponent's reach down
+the street's nodes, evaluates terminals sixteen at a time, visits the boards below one after the other (each gathers the
+reach of its live holes and adds its values back), and passes values up. The decision rule is an argument: by hole
+(`hole_walk.py`) or by bucket (`bucketed_walk.py`), selected by its type when a kernel is compiled.
 
-- the opponent plays its table's strategy (regrets or averages) or fixed probabilities, and may add to its average;
-- the walker updates regrets (UPDATE), takes the best action (BEST), or plays its own table (EVALUATE).
-
-Values are counterfactual: chips x the opponent's reach x the probability of the deals, not divided by anything.
+Values are counterfactual: chips x the opponent's reach x the probability of the deals, not normalised.
 (Johanson and others 2011; Zinkevich and others 2007 for the update.)
 """
 
+# ruff: noqa: ARG001 - an overload has the arguments of the function it implements
+
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import overload
 
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, U16, inlined, inner, kernel, view
-from equipoise.core.simd import LANES
-from equipoise.tree.betting_tree import DECISION
-from equipoise.walk.plan import BEST, UPDATE, Plan, Workspace, padded, row_of, rows_of
-from equipoise.walk.regret_matching import (
-    add_average,
-    add_regret,
-    best_value,
-    mean_value,
-    pass_reach,
-    predict,
-    update_three,
-    update_two,
-)
-from equipoise.walk.short_ranges import add_average_narrow, is_narrow, pass_reach_narrow, sum_narrow, update_narrow
-from equipoise.walk.table_storage import AVERAGE, REGRET, close_rows, open_rows, read_rows
+from equipoise.core.jit import F32, U16, inner, kernel, view
+from equipoise.walk.bucketed_walk import BoardRule, ascend_board, descend_board
+from equipoise.walk.hole_walk import ascend_by_hole, descend_by_hole
+from equipoise.walk.plan import HoleRule, Plan, WalkBuffers, padded, row_of
 from equipoise.walk.terminals import evaluate_blind, evaluate_terminals
 
+Rule = HoleRule | BoardRule
 _ROOT = -1
 
 
-@inner
-def go_down(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
-    """Pass the opponent's reach from a group's entries to all of its nodes."""
-    program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
-    walker = step.walker
-    size = np.int64(boards.counts[board, 1 - walker])
-    base, length = work.reach_base[street], padded(size)
-    rows = program.reach_row[walker]
-    block, scales = tables.first[board, 1 - walker], tables.scale_first[board, 1 - walker]
-    narrow, first_row = tables.source.size > 0 and is_narrow(tables.source, size), base // LANES
-    for place in range(program.group_first[group], program.group_first[group + 1]):
-        if program.kind[place] != DECISION or program.player[place] == walker:
-            continue
-        child, count = program.first_child[place], np.int64(program.num_children[place])
-        row = program.table_row[place]
-        averaging = step.averaging and program.locked[place] != -1 and program.locked[place] != board + 1
-        if narrow:
-            start, to = block + row * size, first_row + rows[child]
-            pass_reach_narrow(work.reach, first_row + rows[place], to, tables.source, start, size, count)
-            if averaging:
-                add_average_narrow(work.reach, to, step.keep, tables.average, start, size, count)
-            continue
-        reach = row_of(work.reach, base, rows[place], length)[:size]
-        below = rows_of(work.reach, base, rows[child], count, length)
-        if tables.source.size == 0:
-            for action in range(count):
-                chance = work.reach.dtype.type(tables.fixed[child + action])
-                for h in range(size):
-                    below[action, h] = reach[h] * chance
-            continue
-        source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
-        pass_reach(reach, read_rows(source, scratch), below)
-        if averaging:
-            kept, scale_at = rows_of(tables.average, block, row, count, size), scales + row
-            average = open_rows(kept, tables.scale, scale_at, AVERAGE, scratch)
-            add_average(below, step.keep, average)
-            close_rows(average, kept, tables.scale, scale_at, AVERAGE, step.phase)
-
-
-@inner
-def go_up(group: Int, board: Int, street: Int, plan: Plan, work: Workspace) -> None:
-    """Turn the values of a group's terminals and deals into those of its decisions, and do what the step says."""
-    program, boards, tables, step = plan.program, plan.boards, plan.tables, plan.step
-    walker = step.walker
-    size = np.int64(boards.counts[board, walker])
-    base, length = work.value_base[street], padded(size)
-    start = program.group_first[group]
-    block, scales = tables.first[board, walker], tables.scale_first[board, walker]
-    narrow, first_row = tables.source.size > 0 and is_narrow(tables.source, size), base // LANES - start
-    for place in range(program.group_first[group + 1] - 1, start - 1, -1):
-        if program.kind[place] != DECISION:
-            continue
-        child, count = program.first_child[place], np.int64(program.num_children[place])
-        mine, row = program.player[place] == walker, program.table_row[place]
-        locked = program.locked[place] == -1 or program.locked[place] == board + 1
-        updating = step.mode == UPDATE and not locked
-        if narrow and not mine:
-            sum_narrow(work.value, first_row + place, first_row + child, count)
-            continue
-        if narrow and updating and not step.predictive:
-            here, to, at = first_row + place, first_row + child, block + row * size
-            update_narrow(work.value, here, to, step.positive, step.negative, tables.source, at, size, count)
-            continue
-        value = row_of(work.value, base, place - start, length)[:size]
-        values = rows_of(work.value, base, child - start, count, length)
-        if not mine:
-            sum_rows(values, value)
-        elif step.mode == BEST and not locked:
-            best_value(values, value)
-        elif tables.source.size == 0:
-            for h in range(size):
-                value[h] = 0
-            for action in range(count):
-                chance = work.value.dtype.type(tables.fixed[child + action])
-                for h in range(size):
-                    value[h] += chance * values[action, h]
-        else:
-            source, scratch = rows_of(tables.source, block, row, count, size), rows_of(work.decoded, 0, 0, count, size)
-            scale_at = scales + row
-            if updating and 2 <= count <= 3 and not step.predictive:
-                regret = open_rows(source, tables.scale, scale_at, REGRET, scratch)
-                if count == 2:
-                    update_two(values, step.positive, step.negative, regret, value)
-                else:
-                    update_three(values, step.positive, step.negative, regret, value)
-                close_rows(regret, source, tables.scale, scale_at, REGRET, step.phase)
-                continue
-            mean_value(read_rows(source, scratch), values, value, work.spare)
-            if updating:
-                kept = rows_of(tables.regret, block, row, count, size)
-                regret = open_rows(kept, tables.scale, scale_at, REGRET, scratch)
-                add_regret(values, value, step.positive, step.negative, regret)
-                close_rows(regret, kept, tables.scale, scale_at, REGRET, step.phase)
-                if step.predictive:
-                    predict(values, value, regret, source)
-
-
-@inlined
-def sum_rows(values: F32, out: F32) -> None:
-    """What an opponent's decision is worth: the sum over its actions. IN: float[action, hole]; OUT: float[hole]."""
-    first = values[0]
-    for h in range(out.size):
-        out[h] = first[h]
-    for action in range(1, values.shape[0]):
-        row = values[action]
-        for h in range(out.size):
-            out[h] += row[h]
-
-
 @view
-def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
-    """The reach of a group's entries, from the DEAL rows of the street before; at the root, the ranges."""
-    program, boards, step = plan.program, plan.boards, plan.step
-    opponent = 1 - step.walker
+def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffers, work: WalkBuffers) -> None:
+    """Set the reach of a group's entries, from the DEAL rows of the street before; at the root, from the ranges."""
+    program, boards, walker = plan.program, plan.boards, plan.walker
+    opponent = 1 - walker
     size = np.int64(boards.counts[board, opponent])
     first = boards.first[board, opponent]
     base = work.reach_base[street]
-    rows = program.reach_row[step.walker]
+    rows = program.reach_row[walker]
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
         reach = row_of(work.reach, base, rows[program.entries[entry]], padded(size))
@@ -170,10 +52,10 @@ def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: Workspac
 
 
 @view
-def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffers, work: WalkBuffers) -> None:
     """Add the values of a group's entries, times the board's weight, to the DEAL rows of the street before."""
     program, boards = plan.program, plan.boards
-    walker = plan.step.walker
+    walker = plan.walker
     size = np.int64(boards.counts[board, walker])
     first = boards.first[board, walker]
     base = work.value_base[street]
@@ -194,9 +76,9 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: Workspace,
 
 
 @view
-def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
+def clear_deals(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
     """Set the DEAL rows of a street to zero, before the boards below add to them."""
-    program, size = plan.program, np.int64(plan.boards.counts[board, plan.step.walker])
+    program, size = plan.program, np.int64(plan.boards.counts[board, plan.walker])
     group = program.street_groups[street]
     for place in program.deals[program.group_deals[group] : program.group_deals[group + 1]]:
         row = place - program.group_first[group]
@@ -206,9 +88,9 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
 
 
 @view
-def average_orbits(board: Int, street: Int, plan: Plan, work: Workspace) -> None:
-    """Values came from one deal of each class: average them over the holes that renamings turn into each other."""
-    program, boards, walker = plan.program, plan.boards, plan.step.walker
+def average_orbits(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
+    """Values came from one deal of each class: average them over holes that renamings of suits map to each other."""
+    program, boards, walker = plan.program, plan.boards, plan.walker
     group = program.street_groups[street]
     size = np.int64(boards.counts[board, walker])
     first = boards.first[board, walker]
@@ -231,38 +113,83 @@ def average_row(value: F32, orbit: U16, total: F32, times: F32) -> None:
         value[h] = total[orbit[h]] / times[orbit[h]]
 
 
+def descend(
+    group: Int, board: Int, street: Int, last: bool, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers
+) -> None:
+    """Bring reach to a group's entries, pass it down, and evaluate terminals. The rule's type selects the code."""
+    chosen = _descend_board if isinstance(rule, BoardRule) else _descend_holes
+    chosen(group, board, street, last, plan, rule, above, work)
+
+
+def ascend(group: Int, board: Int, street: Int, last: bool, plan: Plan, rule: Rule, work: WalkBuffers) -> None:
+    """Pass a group's values up. The rule's type selects the code."""
+    chosen = _ascend_board if isinstance(rule, BoardRule) else _ascend_holes
+    chosen(group, board, street, last, plan, rule, work)
+
+
+def _descend_holes(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, above: Any, work: Any) -> None:
+    if rule.tables.path.size == 0:
+        bring_reach(group, board, street, plan, above, work)
+        descend_by_hole(group, board, street, plan, rule, work)
+        evaluate_terminals(group, board, street, last, plan, work)
+    else:
+        evaluate_blind(group, board, street, last, rule.tables.path, plan, work)
+
+
+def _descend_board(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, above: Any, work: Any) -> None:
+    bring_reach(group, board, street, plan, above, work)
+    descend_board(group, board, street, plan, rule, work)
+    evaluate_terminals(group, board, street, last, plan, work)
+
+
+def _ascend_holes(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, work: Any) -> None:
+    ascend_by_hole(group, board, street, plan, rule, work)
+
+
+def _ascend_board(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, work: Any) -> None:
+    ascend_board(group, board, street, last, plan, rule, work)
+
+
+# Not `inline="always"`: Numba then drops stores to arrays of a named tuple as dead code.
+@overload(descend, jit_options={"forceinline": True})
+def _descend(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, above: Any, work: Any) -> Any:
+    return _descend_board if rule.instance_class is BoardRule else _descend_holes
+
+
+@overload(ascend, jit_options={"forceinline": True})
+def _ascend(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, work: Any) -> Any:
+    return _ascend_board if rule.instance_class is BoardRule else _ascend_holes
+
+
 @view
-def enter_board(board: Int, street: Int, last: bool, plan: Plan, above: Workspace, work: Workspace) -> None:
+def enter_board(
+    board: Int, street: Int, last: bool, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers
+) -> None:
     """Down a board's street; on the last street, also up again and back to the street before."""
     for group in range(plan.program.street_groups[street], plan.program.street_groups[street + 1]):
-        if plan.tables.path.size == 0:
-            bring_reach(group, board, street, plan, above, work)
-            go_down(group, board, street, plan, work)
-            evaluate_terminals(group, board, street, last, plan, work)
-        else:
-            evaluate_blind(group, board, street, last, plan, work)
+        descend(group, board, street, last, plan, rule, above, work)
         if last:
-            go_up(group, board, street, plan, work)
+            ascend(group, board, street, True, plan, rule, work)
             hand_back(group, board, street, plan, above, work)
     if not last:
         clear_deals(board, street, plan, work)
 
 
 @view
-def leave_board(board: Int, street: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+def leave_board(board: Int, street: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
     """Up a board's street, after all boards below it."""
     group = plan.program.street_groups[street]
     average_orbits(board, street, plan, work)
-    go_up(group, board, street, plan, work)
+    ascend(group, board, street, False, plan, rule, work)
     hand_back(group, board, street, plan, above, work)
 
 
 @view
-def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work: Workspace) -> tuple[Int, bool]:
-    """Where a walk goes from a board that it has entered or left: the street, above the root at the end, and whether
+def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work: WalkBuffers) -> tuple[Int, bool]:
+    """The next street of a walk, after a board was entered or left, and whether it enters the board there.
 
-    it enters the board there. Depth first, with a stack of one board a street; boards of the bottom street are entered
-    only.
+    Depth first, with a stack of one board a street. Boards of the bottom street are entered only. After the end, the
+    street is above the root.
     """
     boards, here, going_down = plan.boards, np.int64(street), entered and street != bottom
     if not going_down:
@@ -280,7 +207,7 @@ def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work:
 
 
 @view
-def begin_at(board: Int, plan: Plan, work: Workspace) -> Int:
+def begin_at(board: Int, plan: Plan, work: WalkBuffers) -> Int:
     """Put a board on the stack of a walk; returns its street."""
     street = np.int64(plan.boards.street[board])
     work.board[street], work.cursor[street] = board, plan.boards.first_child[board]
@@ -288,7 +215,7 @@ def begin_at(board: Int, plan: Plan, work: Workspace) -> Int:
 
 
 @view
-def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+def walk_below(top: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
     """Walk a board and everything below it."""
     last_street = plan.program.street_groups.size - 2
     root = begin_at(top, plan, work)
@@ -296,33 +223,33 @@ def walk_below(top: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
     while street >= root:
         board, up = np.int64(work.board[street]), above if street == root else work
         if entering:
-            enter_board(board, street, street == last_street, plan, up, work)
+            enter_board(board, street, street == last_street, plan, rule, up, work)
         else:
-            leave_board(board, street, plan, up, work)
+            leave_board(board, street, plan, rule, up, work)
         street, entering = onward(street, root, last_street, entering, plan, work)
 
 
 @kernel
-def walk(plan: Plan, work: Workspace) -> None:
+def walk(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
     """Walk everything in one thread."""
-    walk_below(0, plan, work, work)
+    walk_below(0, plan, rule, work, work)
 
 
 @kernel
-def walk_down(plan: Plan, work: Workspace) -> None:
+def enter_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
     """The first part of a walk in threads: the root board, down."""
-    enter_board(0, np.int64(plan.boards.street[0]), False, plan, work, work)
+    enter_board(0, np.int64(plan.boards.street[0]), False, plan, rule, work, work)
 
 
 @kernel
-def walk_boards(first: Int, stop: Int, plan: Plan, above: Workspace, work: Workspace) -> None:
+def walk_boards(first: Int, stop: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
     """The second part: boards below the root, each thread its own. Reach comes from `above`, and values go there."""
     for board in range(first, stop):
         if plan.weights[board] != 0.0:
-            walk_below(board, plan, above, work)
+            walk_below(board, plan, rule, above, work)
 
 
 @kernel
-def walk_up(plan: Plan, work: Workspace) -> None:
+def leave_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
     """The last part: the root board, up."""
-    leave_board(0, np.int64(plan.boards.street[0]), plan, work, work)
+    leave_board(0, np.int64(plan.boards.street[0]), plan, rule, work, work)

@@ -38,7 +38,7 @@ from equipoise.solvers.cfr_br.full import keeps_average, profile_of
 from equipoise.solvers.cfr_br.subgame_engine import Found, Kept, Prepared, RunTables, SubgameEngine, Team, Worker
 from equipoise.solvers.cfr_br.subgame_prefetch import DealtSubgames, block_of
 from equipoise.solvers.cfr_br.subgame_tables import Pace
-from equipoise.solvers.schedule import Gains
+from equipoise.solvers.schedule import LazyDiscount
 from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import BettingTree
@@ -182,7 +182,7 @@ class _Seat:
     """The abstracted player of a seat and its opponent: a run of its own."""
 
     def __init__(self, solver: HybridCFRBR, seat: int, whole: SlotLayout, schedule: str) -> None:
-        self.solver, self.seat, self.gains = solver, seat, Gains(schedule)
+        self.solver, self.seat, self.gains = solver, seat, LazyDiscount(schedule)
         mine, theirs = solver.layout.parts(seat), whole.parts(1 - seat)[: solver.trunk]
         self._regrets = [*(solver.regret[part] for part in mine), *(solver.trunk_regret[part] for part in theirs)]
         self._averages = [solver.average[part] for part in mine]

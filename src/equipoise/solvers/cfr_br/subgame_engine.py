@@ -36,13 +36,10 @@ from equipoise.tree.board_buckets import PresentBuckets
 from equipoise.tree.infosets import SlotLayout, board_blocks
 from equipoise.tree.subgame_boards import Subgame
 from equipoise.walk.betting_program import BettingProgram, compile_tree
-from equipoise.walk.bucket_decisions import Scratch
-from equipoise.walk.bucketed_walk import Play, Turn
-from equipoise.walk.engine import EMPTY, find_runouts, look, make_workspace
-from equipoise.walk.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded
-
-ONE = np.float32(1)
-
+from equipoise.walk.bucket_decisions import BucketBuffers, bucket_buffers
+from equipoise.walk.bucketed_walk import BoardRule, BucketRule, RecordedActions, WalkFlags
+from equipoise.walk.engine import find_runouts, make_walk_buffers
+from equipoise.walk.plan import EMPTY, NO_RUNOUTS, Plan, RunoutMatrices, WalkBuffers, padded
 
 Found = tuple[RowTables, RowTables]  # of the abstracted player and its opponent
 Kept = dict[tuple[int, int], RowTables]  # [abstracted or not, player]
@@ -61,7 +58,7 @@ class Prepared:
 
     subgame: Subgame
     plan: Plan
-    plays: tuple[Play, Play]  # [seat of the abstracted player] without tables
+    plays: tuple[BoardRule, BoardRule]  # [seat of the abstracted player] without tables
     places: tuple[tuple[RowPlaces, RowPlaces], ...]  # [abstracted, unabstracted][player]
     lanes: U16  # [hole of a last board] which it is
     most: int  # rows of a street before the last
@@ -71,10 +68,10 @@ class Prepared:
 class Worker:
     """The memory of one thread."""
 
-    workspace: Workspace
+    workspace: WalkBuffers
     spaces: tuple[LaneSpace, LaneSpace]  # [walker]
     above: Above
-    scratch: dict[int, Scratch] = field(default_factory=dict)
+    scratch: dict[int, BucketBuffers] = field(default_factory=dict)
     at: I64 = field(default_factory=lambda: np.full(1, -1, np.int64))  # where a walk stands
     choice: Any = field(default_factory=lambda: np.zeros(0, np.uint8))
     lanes: Any = field(default_factory=lambda: np.zeros(0, np.uint16))
@@ -87,22 +84,22 @@ class Team:
     pool: ThreadPoolExecutor
     spaces: SimpleQueue[tuple[LaneSpace, LaneSpace]]
 
-    def walk(self, walk: SeatWalk, tables: tuple[F32, F32], scratch: Scratch, worker: Worker) -> None:
+    def walk(self, walk: SeatWalk, tables: tuple[F32, F32], worker: Worker) -> None:
         """As `walk_seat`, the last street shared."""
         for places, table, rows in zip(walk.places, tables, walk.tables, strict=True):
             open_rows(places, table, rows)
         for mine in (1, 0):
             plan, play, lanes = parts_of(walk, mine)
-            while (board := walk_to_last(plan, play, lanes, scratch, worker.workspace, worker.at)) >= 0:
+            while (board := walk_to_last(plan, play, lanes, worker.workspace, worker.at)) >= 0:
                 self._share(board, plan, play, lanes)
 
-    def _share(self, board: int, plan: Plan, play: Play, lanes: Lanes) -> None:
+    def _share(self, board: int, plan: Plan, play: BoardRule, lanes: Lanes) -> None:
         """Walk the last boards below a board."""
 
         def some(batch: int) -> None:
             spaces = self.spaces.get()
             try:
-                walk_batches(batch, batch + 1, board, plan, play, lanes._replace(space=spaces[plan.step.walker]))
+                walk_batches(batch, batch + 1, board, plan, play, lanes._replace(space=spaces[plan.walker]))
             finally:
                 self.spaces.put(spaces)
 
@@ -122,7 +119,6 @@ class SubgameEngine:
         self.stride = layouts[0].stride[nodes]  # that of both: rows do not depend on how many there are
         self.batches = tuple(compile_batches(self.program, walker, self.offset[0]) for walker in range(PLAYERS))
         self.nodes = _Nodes(self.program, self.batches[0])
-        self._steps = look(0, EVALUATE), look(1, EVALUATE)
 
     def spaces(self) -> tuple[LaneSpace, LaneSpace]:
         """Memory of a thread for the last street, by walker."""
@@ -141,7 +137,7 @@ class SubgameEngine:
         rounds, holes = self.tree.rules.rounds, self.holes
         size = len(self.batches[0].lanes) * padded(holes) * LANES
         above = Above(aligned_zeros(size, np.float32), aligned_zeros(size, np.float32))
-        return Worker(make_workspace(self.program, [*[holes] * (rounds - 1), 0]), self.spaces(), above)
+        return Worker(make_walk_buffers(self.program, [*[holes] * (rounds - 1), 0]), self.spaces(), above)
 
     def prepare(self, subgame: Subgame) -> Prepared:
         """Make what does not change with the tables."""
@@ -154,11 +150,11 @@ class SubgameEngine:
 
     def walk(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, team: Team | None = None) -> Found:
         """Both walks of a subgame for the abstracted player in a seat, and what they have gathered."""
-        walk, scratch = self._seat_walk(prepared, seat, tables, worker, {}), self._scratch(prepared, worker)
+        walk = self._seat_walk(prepared, seat, tables, worker, {})
         if team is None:
-            walk_seat(walk, tables.regrets, scratch, worker.workspace, worker.at)
+            walk_seat(walk, tables.regrets, worker.workspace, worker.at)
         else:
-            team.walk(walk, tables.regrets, scratch, worker)
+            team.walk(walk, tables.regrets, worker)
         return walk.tables
 
     def add(self, prepared: Prepared, seat: int, found: Found, tables: RunTables, pace: Pace) -> None:
@@ -171,17 +167,19 @@ class SubgameEngine:
         self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, pace: Pace, kept: Kept
     ) -> None:
         """Both at once, for the only subgame of an iteration; its tables are kept for the next."""
-        walk, scratch = self._seat_walk(prepared, seat, tables, worker, kept), self._scratch(prepared, worker)
-        walk_and_add(walk, tables.regrets, tables.average, pace, scratch, worker.workspace, worker.at)
+        walk = self._seat_walk(prepared, seat, tables, worker, kept)
+        walk_and_add(walk, tables.regrets, tables.average, pace, worker.workspace, worker.at)
 
     def _seat_walk(self, prepared: Prepared, seat: int, tables: RunTables, worker: Worker, kept: Kept) -> SeatWalk:
         opponent, play, averaging = 1 - seat, prepared.plays[seat], tables.average.size > 0
         found = self._rows(prepared, 0, seat, averaging, kept), self._rows(prepared, 1, opponent, False, kept)
-        choice = self._room(prepared.subgame, play.choice_first, opponent, worker)
-        answers = Turn(self.trunk, False, False, True, False, ONE, ONE, ONE)
-        responds = Turn(self.trunk, True, True, False, averaging, ONE, ONE, ONE)
+        actions = self._room(prepared.subgame, play.rule.recorded.first, opponent, worker)
+        recorded = play.rule.recorded._replace(action=actions)
+        play = play._replace(rule=play.rule._replace(recorded=recorded, buffers=self._scratch(prepared, worker)))
+        answers = WalkFlags(self.trunk, answers=True)
+        responds = WalkFlags(self.trunk, responds=True, writes=True, averaging=averaging)
         return SeatWalk(
-            prepared.plan, play._replace(choice=choice), (self._steps[seat], self._steps[opponent]),
+            prepared.plan, play, (seat, opponent),
             (answers, responds), (prepared.places[0][seat], prepared.places[1][opponent]), found,
             (self.batches[seat], self.batches[opponent]), (worker.spaces[seat], worker.spaces[opponent]),
             self._choices(prepared, opponent, worker), worker.above,
@@ -227,7 +225,7 @@ class SubgameEngine:
             found.append((of_players[0], of_players[1]))
         return tuple(found)
 
-    def _play(self, subgame: Subgame, places: tuple[tuple[RowPlaces, RowPlaces], ...], seat: int) -> Play:
+    def _play(self, subgame: Subgame, places: tuple[tuple[RowPlaces, RowPlaces], ...], seat: int) -> BoardRule:
         """What both walks of a seat have in common, without tables."""
         program, cards, rounds = self.program.arrays, subgame.cards.arrays, self.tree.rules.rounds
         base = np.zeros((PLAYERS, rounds), np.int64)
@@ -245,11 +243,10 @@ class SubgameEngine:
         )
         rows = self._choice_rows[1][cards.street]
         rows[:, seat] = 0
-        return Play(
-            base[acting, self.street] + self._column, self.stride, present, subgame.cards.chances,
-            EMPTY, EMPTY, EMPTY, EMPTY, np.zeros(0, np.uint8), board_blocks(rows, cards.counts)[0],
-            self._choice_rows[0], Turn(0, False, False, False, False, ONE, ONE, ONE),
-        )  # fmt: skip
+        recorded = RecordedActions(first=board_blocks(rows, cards.counts)[0], row=self._choice_rows[0])
+        offset, nothing = base[acting, self.street] + self._column, BucketBuffers(EMPTY, EMPTY, EMPTY)
+        rule = BucketRule(offset, self.stride, EMPTY, EMPTY, EMPTY, EMPTY, nothing, WalkFlags(), recorded)
+        return BoardRule(present, subgame.cards.chances, rule)
 
     @cached_property
     def _column(self) -> I64:
@@ -297,36 +294,32 @@ class SubgameEngine:
             worker.lanes = np.zeros(size, np.uint16)
         return Choices(nodes.first[player], worker.lanes, nodes.actions[player], prepared.lanes, first[self.last])
 
-    def _scratch(self, prepared: Prepared, worker: Worker) -> Scratch:
+    def _scratch(self, prepared: Prepared, worker: Worker) -> BucketBuffers:
         if prepared.most not in worker.scratch:
-            slots = int(self.tree.num_children.max()) * prepared.most
-            sizes = slots, slots, prepared.most
-            worker.scratch = {prepared.most: Scratch(*(aligned_zeros(size, np.float32) for size in sizes))}
+            worker.scratch = {prepared.most: bucket_buffers(int(self.tree.num_children.max()), prepared.most)}
         return worker.scratch[prepared.most]
 
     def _plan(self, subgame: Subgame) -> Plan:
         """What a walk of player 0 reads."""
-        nowhere, nothing = np.zeros((0, PLAYERS), np.int64), np.zeros(0)
         cards = subgame.cards
         holes = int(cards.arrays.counts[0, 0])
         return Plan(
             program=self.program.arrays,
             boards=cards.arrays,
-            runouts=self._runouts(subgame),
-            tables=Tables(nowhere, EMPTY, EMPTY, EMPTY, nowhere, EMPTY.reshape(0, 2), nothing, np.zeros((PLAYERS, 0))),
-            step=look(0, EVALUATE),
-            weights=cards.arrays.weight,
+            walker=0,
             two_cards=self.tree.rules.hole_cards == 2,
+            runouts=self._runouts(subgame),
+            weights=cards.arrays.weight,
             root_reach=np.full(holes, subgame.weight, np.float32),
             root_value=np.zeros(holes, np.float32),
         )
 
-    def _runouts(self, subgame: Subgame) -> Runouts:
+    def _runouts(self, subgame: Subgame) -> RunoutMatrices:
         """Showdowns before the last street, where there are any."""
         kinds = self.program.arrays.kind[self.street < self.last]
         if (kinds == SHOWDOWN).any():
             return find_runouts(self.tree, subgame.with_sampled_cards)
-        return Runouts(np.zeros((0, PLAYERS), np.int64), np.zeros(0, np.int16), np.zeros(0))
+        return NO_RUNOUTS
 
 
 def _starts(sizes: I64) -> I64:

@@ -30,7 +30,7 @@ from equipoise.walk.last_street.terminals import (
     row_at,
     take_step,
 )
-from equipoise.walk.plan import Plan, Workspace, padded
+from equipoise.walk.plan import Plan, WalkBuffers, padded
 
 NOWHERE = -1
 
@@ -64,12 +64,12 @@ class Above(NamedTuple):
 
 
 @view
-def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: Workspace) -> None:
+def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: WalkBuffers) -> None:
     """Put the reach of the entries below a board side by side, and clear their values."""
     street = np.int64(plan.boards.street[board])
     size = np.int64(plan.boards.counts[board, 0])
     length = padded(size)
-    rows = plan.program.reach_row[plan.step.walker]
+    rows = plan.program.reach_row[plan.walker]
     for batch in range(batches.lanes.size):
         for lane in range(LANES):
             space.reach_at[lane] = work.reach_base[street] + np.int64(rows[batches.deal[batch, lane]]) * length
@@ -81,7 +81,7 @@ def pack_reach(board: Int, plan: Plan, batches: Batches, above: Above, space: La
 
 
 @view
-def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: Workspace) -> None:
+def unpack_values(board: Int, plan: Plan, batches: Batches, above: Above, space: LaneSpace, work: WalkBuffers) -> None:
     """Put the values of the entries below a board into the rows of the deals that they open from."""
     street = np.int64(plan.boards.street[board])
     length = padded(np.int64(plan.boards.counts[board, 0]))
@@ -115,7 +115,7 @@ def walk_last(
 
     IN: uint16[place] the row of a hole, float64[board] probabilities.
     """
-    boards, walker, rows = plan.boards, plan.step.walker, space.rows
+    boards, walker, rows = plan.boards, plan.walker, space.rows
     length = padded(np.int64(boards.counts[board, 0]))
     for batch in range(first_batch, stop):  # its rows of the board before stay in the cache
         reach_above, value_above = row_at(above.reach, batch, length), row_at(above.value, batch, length)

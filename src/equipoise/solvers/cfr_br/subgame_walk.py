@@ -16,11 +16,9 @@ from equipoise.core.jit import F32, I64, kernel, view
 from equipoise.solvers.cfr_br.subgame_last_street import Above, Choices, LaneRows, pack_reach, unpack_values, walk_last
 from equipoise.solvers.cfr_br.subgame_tables import Pace, RowPlaces, RowTables, close_rows, open_rows
 from equipoise.solvers.sampled_last_street import Batches, LaneSpace
-from equipoise.walk.bucket_decisions import Scratch
-from equipoise.walk.bucketed_walk import Play, Turn, go_down, leave_board
-from equipoise.walk.plan import Plan, Step, Workspace
-from equipoise.walk.terminals import evaluate_terminals
-from equipoise.walk.walk import begin_at, bring_reach, clear_deals, onward
+from equipoise.walk.bucketed_walk import BoardRule, BucketRule, WalkFlags
+from equipoise.walk.plan import Plan, WalkBuffers
+from equipoise.walk.walk import begin_at, clear_deals, descend, leave_board, onward
 
 
 class Lanes(NamedTuple):
@@ -35,7 +33,7 @@ class Lanes(NamedTuple):
 
 
 @kernel
-def walk_to_last(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: Workspace, at: I64) -> int:
+def walk_to_last(plan: Plan, play: BoardRule, lanes: Lanes, work: WalkBuffers, at: I64) -> int:
     """Go on with a walk until the last boards below a board are to be walked; returns that board, or -1 at the end.
 
     IN OUT: int64[1] the street where it stands, its last boards walked; -1 before and after a walk.
@@ -47,9 +45,7 @@ def walk_to_last(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: W
         board = np.int64(work.board[street])
         if entering:
             group = plan.program.street_groups[street]
-            bring_reach(group, board, street, plan, work, work)
-            go_down(group, board, street, plan, play, scratch, work)
-            evaluate_terminals(group, board, street, False, plan, work)
+            descend(group, board, street, False, plan, play, work, work)
             if street == bottom:
                 pack_reach(board, plan, lanes.batches, lanes.above, lanes.space, work)
                 at[0] = street
@@ -58,14 +54,14 @@ def walk_to_last(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: W
         else:
             if street == bottom:
                 unpack_values(board, plan, lanes.batches, lanes.above, lanes.space, work)
-            leave_board(board, street, plan, play, scratch, work, work)
+            leave_board(board, street, plan, play, work, work)
         street, entering = onward(street, 0, bottom, entering, plan, work)
     at[0] = -1
     return -1
 
 
 @kernel
-def walk_batches(first: Int, stop: Int, board: Int, plan: Plan, play: Play, lanes: Lanes) -> None:
+def walk_batches(first: Int, stop: Int, board: Int, plan: Plan, play: BoardRule, lanes: Lanes) -> None:
     """Some batches of the last street below a board; threads may take some each."""
     walk_last(
         first, stop, board, plan, lanes.batches, play.present.number, play.board_weight, lanes.mine, lanes.theirs,
@@ -74,21 +70,21 @@ def walk_batches(first: Int, stop: Int, board: Int, plan: Plan, play: Play, lane
 
 
 @kernel
-def walk_subgame(plan: Plan, play: Play, lanes: Lanes, scratch: Scratch, work: Workspace, at: I64) -> None:
+def walk_subgame(plan: Plan, play: BoardRule, lanes: Lanes, work: WalkBuffers, at: I64) -> None:
     """One walk of all boards of a subgame, in one thread."""
-    board = walk_to_last(plan, play, lanes, scratch, work, at)
+    board = walk_to_last(plan, play, lanes, work, at)
     while board >= 0:
         walk_batches(0, lanes.batches.lanes.size, board, plan, play, lanes)
-        board = walk_to_last(plan, play, lanes, scratch, work, at)
+        board = walk_to_last(plan, play, lanes, work, at)
 
 
 class SeatWalk(NamedTuple):
     """All that both walks of a seat need. Pairs are of the abstracted player and its opponent, who walks first."""
 
     plan: Plan
-    play: Play  # without tables and turns
-    steps: tuple[Step, Step]
-    turns: tuple[Turn, Turn]
+    play: BoardRule  # without tables and flags
+    walkers: tuple[int, int]
+    flags: tuple[WalkFlags, WalkFlags]
     places: tuple[RowPlaces, RowPlaces]
     tables: tuple[RowTables, RowTables]
     batches: tuple[Batches, Batches]
@@ -97,18 +93,20 @@ class SeatWalk(NamedTuple):
     above: Above
 
 
-def _of(walk: SeatWalk, mine: int, theirs: int) -> tuple[Plan, Play, Lanes]:
+def _of(walk: SeatWalk, mine: int, theirs: int) -> tuple[Plan, BoardRule, Lanes]:
     """What one of the walks reads: the walker is the abstracted player (0) or its opponent (1)."""
     plan, play, tables = walk.plan, walk.play, walk.tables
     return (
         Plan(
-            plan.program, plan.boards, plan.runouts, plan.tables, walk.steps[mine], plan.weights, plan.two_cards,
+            plan.program, plan.boards, walk.walkers[mine], plan.two_cards, plan.runouts, plan.weights,
             plan.root_reach, plan.root_value,
         ),
-        Play(
-            play.offset, play.stride, play.present, play.board_weight, tables[mine].regret, tables[theirs].regret,
-            tables[mine].increment, tables[theirs].average, play.choice, play.choice_first, play.choice_row,
-            walk.turns[mine],
+        BoardRule(
+            play.present, play.board_weight,
+            BucketRule(
+                play.rule.offset, play.rule.stride, tables[mine].regret, tables[theirs].regret, tables[mine].increment,
+                tables[theirs].average, play.rule.buffers, walk.flags[mine], play.rule.recorded,
+            ),
         ),
         Lanes(
             walk.batches[mine], tables[mine].lanes, tables[theirs].lanes, walk.choices, walk.above, walk.spaces[mine]
@@ -116,7 +114,7 @@ def _of(walk: SeatWalk, mine: int, theirs: int) -> tuple[Plan, Play, Lanes]:
     )  # fmt: skip
 
 
-def parts_of(walk: SeatWalk, mine: int) -> tuple[Plan, Play, Lanes]:
+def parts_of(walk: SeatWalk, mine: int) -> tuple[Plan, BoardRule, Lanes]:
     """The same, from Python."""
     return _of(walk, mine, 1 - mine)
 
@@ -125,21 +123,19 @@ _of_view = view(_of)
 
 
 @kernel
-def walk_seat(walk: SeatWalk, tables: tuple[F32, F32], scratch: Scratch, work: Workspace, at: I64) -> None:
+def walk_seat(walk: SeatWalk, tables: tuple[F32, F32], work: WalkBuffers, at: I64) -> None:
     """Open the tables of a subgame, and do both walks of a seat. IN: float[slot] x 2, the regrets of a run."""
     open_rows(walk.places[0], tables[0], walk.tables[0])
     open_rows(walk.places[1], tables[1], walk.tables[1])
     plan, play, lanes = _of_view(walk, 1, 0)
-    walk_subgame(plan, play, lanes, scratch, work, at)
+    walk_subgame(plan, play, lanes, work, at)
     plan, play, lanes = _of_view(walk, 0, 1)
-    walk_subgame(plan, play, lanes, scratch, work, at)
+    walk_subgame(plan, play, lanes, work, at)
 
 
 @kernel
-def walk_and_add(
-    walk: SeatWalk, tables: tuple[F32, F32], average: F32, pace: Pace, scratch: Scratch, work: Workspace, at: I64
-) -> None:
+def walk_and_add(walk: SeatWalk, tables: tuple[F32, F32], average: F32, pace: Pace, work: WalkBuffers, at: I64) -> None:
     """The same, and what was gathered is added to the run: for the only subgame of an iteration."""
-    walk_seat(walk, tables, scratch, work, at)
+    walk_seat(walk, tables, work, at)
     close_rows(walk.places[0], walk.tables[0], pace, tables[0], average)
     close_rows(walk.places[1], walk.tables[1], pace, tables[1], average)

@@ -16,7 +16,7 @@ from equipoise.core.jit import F32, U16, U32, kernel, view
 from equipoise.core.simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.walk.last_street.program import NOTHING, SET, LastStreet, step_at
 from equipoise.walk.last_street.terminals import MyEnds, Rows, holes_of, make_rows, row_at, take_step
-from equipoise.walk.plan import Plan, Workspace, padded
+from equipoise.walk.plan import Plan, WalkBuffers, padded
 
 
 class Space(NamedTuple):
@@ -45,10 +45,10 @@ def make_space(last: LastStreet, widest_above: int, widest: int) -> Space:
 
 
 @kernel
-def pack_reach(board: Int, plan: Plan, last: LastStreet, space: Space, work: Workspace) -> None:
+def pack_reach(board: Int, plan: Plan, last: LastStreet, space: Space, work: WalkBuffers) -> None:
     """Put the reach of the entries below a board side by side, and clear their values."""
     street = np.int64(plan.boards.street[board])
-    length = padded(plan.boards.counts[board, 1 - plan.step.walker])
+    length = padded(plan.boards.counts[board, 1 - plan.walker])
     for batch in range(last.deal.shape[0]):
         for lane in range(LANES):
             row = max(last.deal_reach[batch, lane], 0)
@@ -61,10 +61,10 @@ def pack_reach(board: Int, plan: Plan, last: LastStreet, space: Space, work: Wor
 
 
 @kernel
-def unpack_values(board: Int, plan: Plan, last: LastStreet, space: Space, work: Workspace) -> None:
+def unpack_values(board: Int, plan: Plan, last: LastStreet, space: Space, work: WalkBuffers) -> None:
     """Put the values of the entries below a board into the rows of the deals that they open from."""
     street = np.int64(plan.boards.street[board])
-    length = padded(plan.boards.counts[board, plan.step.walker])
+    length = padded(plan.boards.counts[board, plan.walker])
     for batch in range(last.deal.shape[0]):
         for lane in range(LANES):
             row = last.deal[batch, lane]
@@ -78,7 +78,7 @@ def unpack_values(board: Int, plan: Plan, last: LastStreet, space: Space, work: 
 @kernel
 def answer_boards(first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U32, space: Space) -> None:
     """Best responses on boards of the last street to a strategy by bucket, added to the values of the board before."""
-    boards, walker, rows = plan.boards, plan.step.walker, space.rows
+    boards, walker, rows = plan.boards, plan.walker, space.rows
     above = boards.parent[first]
     my_length, their_length = padded(boards.counts[above, walker]), padded(boards.counts[above, 1 - walker])
     for batch in range(last.deal.shape[0]):  # its rows of the board before stay in the cache

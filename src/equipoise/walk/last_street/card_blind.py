@@ -14,14 +14,14 @@ from equipoise.core.simd import LANES, add, add_scaled, load, maximum, store, ze
 from equipoise.walk.last_street.best_response import Space, places_before
 from equipoise.walk.last_street.program import MOST, MY_END, NOTHING, SET, SUM, THEIR_END, LastStreet, step_at
 from equipoise.walk.last_street.terminals import join_rows
-from equipoise.walk.plan import Plan, Workspace, padded
+from equipoise.walk.plan import Plan, WalkBuffers, padded
 from equipoise.walk.terminals import meet_everyone
 
 
 @kernel
-def answer_boards_alike(first: Int, stop: Int, plan: Plan, last: LastStreet, space: Space, work: Workspace) -> None:
+def answer_boards_alike(first: Int, stop: Int, plan: Plan, last: LastStreet, space: Space, work: WalkBuffers) -> None:
     """Best responses on boards of the last street to an opponent that plays all holes alike, hole by hole."""
-    boards, walker = plan.boards, plan.step.walker
+    boards, walker = plan.boards, plan.walker
     my_length = padded(boards.counts[boards.parent[first], walker])
     for board in range(first, stop):
         if plan.weights[board] == 0.0:

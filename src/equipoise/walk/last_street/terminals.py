@@ -99,7 +99,7 @@ def row_at(rows: F32, row: Int, size: Int) -> F32:
 @view
 def holes_of(board: Int, plan: Plan, rows: Rows) -> Holes:
     """The holes of a board of the last street."""
-    boards, walker = plan.boards, plan.step.walker
+    boards, walker = plan.boards, plan.walker
     mine, theirs = boards.first[board, walker], boards.first[board, 1 - walker]
     my_end, their_end = mine + boards.counts[board, walker], theirs + boards.counts[board, 1 - walker]
     groups = boards.group_first[board]
