@@ -26,13 +26,11 @@ from equipoise.core.jit import F32, I64, U32, inlined, inner, kernel, view
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import BoardSource, BoardSpace, Samples, check_sampling
 from equipoise.solvers.sampled_last_street import (
-    ROOT,
-    Batches,
     BucketedTables,
-    LaneSpace,
-    compile_batches,
-    make_lane_space,
-    walk_batches,
+    LastStreetBuffers,
+    make_last_street_buffers,
+    pack_by_slot,
+    walk_sampled_batches,
 )
 from equipoise.solvers.schedule import Gains
 from equipoise.tree.betting_tree import DECISION, BettingTree
@@ -40,6 +38,7 @@ from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
 from equipoise.walk.bucket_decisions import Scratch, match_regrets, mean_value, pass_reach, sum_by_bucket
 from equipoise.walk.engine import EMPTY, look, make_workspace
+from equipoise.walk.last_street.packing import ROOT, EntryBatches
 from equipoise.walk.plan import EVALUATE, Plan, Runouts, Tables, Workspace, padded, row_of, rows_of
 from equipoise.walk.terminals import evaluate_terminals
 from equipoise.walk.walk import sum_rows
@@ -83,9 +82,10 @@ class PublicChance:
         slots = int(tree.num_children.max()) * present
         self._scratch = Scratch(*(aligned_zeros(size, np.float32) for size in (slots, slots, present)))
         self._workspace = make_workspace(self._program, [*holes[:-1], 0])
-        self._batches = [compile_batches(self._program, walker, self._offset) for walker in range(PLAYERS)]
+        self._batches = [pack_by_slot(self._program, walker, self._offset) for walker in range(PLAYERS)]
         self._spaces = [
-            [make_lane_space(batches, self._space.holes, present) for _ in range(threads)] for batches in self._batches
+            [make_last_street_buffers(batches, self._space.holes, present) for _ in range(threads)]
+            for batches in self._batches
         ]
 
     def run(self, iterations: int) -> None:
@@ -126,12 +126,14 @@ class PublicChance:
     def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
         """The last street of a board in threads, which write rows and parts of tables of their own."""
         plan, batches = self._plans[walker], self._batches[walker]
-        count, pieces = len(batches.lanes), 4 * self.threads
+        count, pieces = len(batches.num_lanes), 4 * self.threads
         waiting = iter([(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)])
 
-        def work(space: LaneSpace) -> None:
+        def work(space: LastStreetBuffers) -> None:
             for first, last in waiting:
-                walk_batches(first, last, board, plan, batches, self._space.samples, tables, space, self._workspace)
+                walk_sampled_batches(
+                    first, last, board, plan, batches, self._space.samples, tables, space, self._workspace
+                )
 
         list(self._pool.map(work, self._spaces[walker]))
 
@@ -347,17 +349,17 @@ def walk_up(
 @kernel
 def walk_sampled(
     plan: Plan,
-    batches: Batches,
+    batches: EntryBatches,
     samples: Samples,
     tables: BucketedTables,
     scratch: Scratch,
-    space: LaneSpace,
+    space: LastStreetBuffers,
     work: Workspace,
 ) -> None:
     """All boards of an iteration in one thread."""
     for board in range(samples.weight.size):
         walk_down(board, plan, samples, tables, scratch, work)
-        walk_batches(0, batches.lanes.size, board, plan, batches, samples, tables, space, work)
+        walk_sampled_batches(0, batches.num_lanes.size, board, plan, batches, samples, tables, space, work)
         walk_up(board, plan, samples, tables, scratch, work)
 
 

@@ -1,0 +1,1 @@
+"""Runs on disk: recipes, folders, checkpoints, and the strategies in them."""
