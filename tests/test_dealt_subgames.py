@@ -10,7 +10,7 @@ import pytest
 
 from equipoise import load_game
 from equipoise.solvers.board_samples import BoardSource
-from equipoise.solvers.cfr_br.subgame_prefetch import BLOCK, KEPT_BYTES, DealtSubgames, block_of
+from equipoise.solvers.cfr_br.subgame_prefetch import BLOCK, KEPT_BYTES, SubgamePrefetch, iterations_per_block
 from small_games import LIMIT
 
 
@@ -31,7 +31,7 @@ def expected(source: BoardSource, iteration: int, boards: int) -> list[tuple[tup
     return [(tuple(board), float(weight)) for board, weight in zip(cards.tolist(), weights, strict=True)]
 
 
-def asked(subgames: DealtSubgames, iteration: int) -> list[tuple[tuple[int, ...], float]]:
+def asked(subgames: SubgamePrefetch, iteration: int) -> list[tuple[tuple[int, ...], float]]:
     return [(each.board, each.weight) for each in subgames.of(iteration)]  # type: ignore[attr-defined]
 
 
@@ -40,14 +40,14 @@ def asked(subgames: DealtSubgames, iteration: int) -> list[tuple[tuple[int, ...]
 @pytest.mark.parametrize(("boards", "block"), [(1, 1), (1, 4), (3, 5)])
 def test_an_iteration_has_its_own_samples(ahead: bool, cycle: bool, boards: int, block: int) -> None:
     source = BoardSource(LIMIT, 3, cycle, 1)
-    subgames = DealtSubgames(source, Dealer(10**12).deal, boards, block, ahead=ahead)
+    subgames = SubgamePrefetch(source, Dealer(10**12).deal, boards, block, ahead=ahead)
     for iteration in (0, 1, 2, 2, 3, 4, 9, 10, 11, 40, 41, 7, 0):  # on, again, and after a run was taken up elsewhere
         assert asked(subgames, iteration) == expected(source, iteration, boards)
 
 
 def test_two_seats_may_be_apart_within_a_block() -> None:
     source = BoardSource(LIMIT, 3, True, 1)
-    subgames = DealtSubgames(source, Dealer(10**12).deal, 2, 8, ahead=True)
+    subgames = SubgamePrefetch(source, Dealer(10**12).deal, 2, 8, ahead=True)
     whole = [expected(source, iteration, 2) for iteration in range(64)]
     with ThreadPoolExecutor(2) as pool:
         for first in range(0, 64, 8):
@@ -61,7 +61,7 @@ def test_two_seats_may_be_apart_within_a_block() -> None:
 def test_subgames_are_dealt_once_if_all_of_them_fit(more: int, cycles: int, ahead: bool) -> None:
     source = BoardSource(LIMIT, 3, True, 1)
     dealer = Dealer(KEPT_BYTES // source.size + more)
-    subgames = DealtSubgames(source, dealer.deal, 1, 5, ahead=ahead)
+    subgames = SubgamePrefetch(source, dealer.deal, 1, 5, ahead=ahead)
     for iteration in range(3 * source.size):
         subgames.of(iteration)
     assert len(set(dealer.dealt)) == source.size
@@ -74,10 +74,14 @@ def test_what_goes_wrong_is_said_to_who_asks(ahead: bool) -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        DealtSubgames(BoardSource(LIMIT, 3, True, 1), deal, 1, 2, ahead=ahead).of(0)
+        SubgamePrefetch(BoardSource(LIMIT, 3, True, 1), deal, 1, 2, ahead=ahead).of(0)
 
 
 def test_blocks_are_many_small_subgames_or_one_large() -> None:
     limit, small = load_game("holdem.limit"), load_game("holdem.two-four")
-    assert (block_of(small, 1, 1), block_of(small, 1, 3)) == (BLOCK, BLOCK // 3)
-    assert (block_of(limit, 2, 1), block_of(limit, 2, 9), block_of(limit, 1, 1)) == (BLOCK // 48, 1, 1)
+    assert (iterations_per_block(small, 1, 1), iterations_per_block(small, 1, 3)) == (BLOCK, BLOCK // 3)
+    assert (
+        iterations_per_block(limit, 2, 1),
+        iterations_per_block(limit, 2, 9),
+        iterations_per_block(limit, 1, 1),
+    ) == (BLOCK // 48, 1, 1)

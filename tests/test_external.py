@@ -16,7 +16,7 @@ from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.cards.deck import Deck
 from equipoise.core.jit import F32, F64, I64, kernel
 from equipoise.games.bet_menu import BetMenu, load_menu
-from equipoise.solvers.external_kernel import SKIPPED, Room, Sampling, deal, walk_sampled
+from equipoise.solvers.external_kernel import SKIPPED, ExternalBuffers, ExternalState, deal_hands, walk_deal
 from equipoise.solvers.external_sampling import External
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.strategy.profile import Profile
@@ -101,11 +101,13 @@ def game(name: str) -> tuple[GameRules, BetMenu | None]:
 
 
 @kernel
-def sample_uniform(count: int, walker: int, plan: Sampling, room: Room, total: F64, squares: F64, visits: I64) -> None:
+def sample_uniform(
+    count: int, walker: int, plan: ExternalState, room: ExternalBuffers, total: F64, squares: F64, visits: I64
+) -> None:
     """Walks from zero regrets, that is against uniform play; their increments summed. OUT: by slot."""
     for _ in range(count):
-        winner = deal(plan, room)
-        walk_sampled(walker, winner, False, np.float32(1), plan, room)
+        winner = deal_hands(plan, room)
+        walk_deal(walker, winner, False, np.float32(1), plan, room)
         for slot in range(total.size):
             increment = np.float64(plan.regret[slot])
             if increment != 0.0:
@@ -125,7 +127,7 @@ def test_sampled_increments_are_unbiased(name: str, kind: str) -> None:
     compared = 0
     for walker in range(2):
         total, squares, visits = np.zeros(len(exact)), np.zeros(len(exact)), np.zeros(len(exact), np.int64)
-        sample_uniform(count, walker, solver._plan(), solver._rooms[0], total, squares, visits)
+        sample_uniform(count, walker, solver._kernel_state(), solver._buffers[0], total, squares, visits)
         mean = total / count
         error = np.sqrt((squares / count - mean**2) / count)
         often = visits > 500  # where the error is known well enough

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise import Deck, GameRules, exploitability, load_game
 from equipoise.agents.blueprint import profile_agent
-from equipoise.solvers.cfr_br.board_curriculum import FIRST, GROW, GrowingBoards, growth_of
+from equipoise.solvers.cfr_br.board_curriculum import FIRST, GROW, BoardCurriculum, default_growth
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from small_games import forgetful, tree_of
 
@@ -23,7 +23,7 @@ PAIRS = dataclasses.replace(LIMIT, deck=Deck(4, 2), board_cards=(0, 1, 2, 0), na
 
 @pytest.mark.parametrize("grow", [1, 4, 8, 32])
 def test_a_pass_visits_each_board_once_and_the_next_has_more(grow: int) -> None:
-    source = GrowingBoards(LIMIT, 3, grow, 2)
+    source = BoardCurriculum(LIMIT, 3, grow, 2)
     visits, size, n = [source.visit(n) for n in range(2000)], FIRST, 0
     number = 0
     while n + size <= len(visits):
@@ -37,7 +37,7 @@ def test_a_pass_visits_each_board_once_and_the_next_has_more(grow: int) -> None:
 
 
 def test_a_board_comes_back_with_every_other_card_before_one_comes_again() -> None:
-    source = GrowingBoards(LIMIT, 1, 16, 2)
+    source = BoardCurriculum(LIMIT, 1, 16, 2)
     boards, weights = source.boards(0, 10_000)
     assert (weights == 1).all()
     by_flop: dict[int, list[tuple[int, ...]]] = {}
@@ -50,7 +50,7 @@ def test_a_board_comes_back_with_every_other_card_before_one_comes_again() -> No
 
 
 def test_two_cards_at_once_come_in_all_pairs() -> None:
-    source = GrowingBoards(PAIRS, 1, 8, 2)
+    source = BoardCurriculum(PAIRS, 1, 8, 2)
     boards, _ = source.boards(0, 20_000)
     first = [tuple(sorted(b[1:])) for n, b in enumerate(boards.tolist()) if source.visit(n)[1] == 0]
     assert len(first) > 40
@@ -61,7 +61,7 @@ def test_two_cards_at_once_come_in_all_pairs() -> None:
     ("rules", "trunk", "width"), [(LIMIT, 1, 3), (LIMIT, 2, 4), (LIMIT, 3, 5), (LIMIT, 4, 5), (PAIRS, 2, 3)]
 )
 def test_in_the_long_run_all_cards_come_alike(rules: GameRules, trunk: int, width: int) -> None:
-    source = GrowingBoards(rules, 5, 4, trunk)
+    source = BoardCurriculum(rules, 5, 4, trunk)
     boards, _ = source.boards(0, 30_000)
     assert boards.shape == (30_000, width)
     for place in range(width):
@@ -71,7 +71,7 @@ def test_in_the_long_run_all_cards_come_alike(rules: GameRules, trunk: int, widt
 
 
 def test_what_comes_follows_from_the_seed_and_the_number() -> None:
-    one, other, third = (GrowingBoards(LIMIT, seed, 8, 2) for seed in (1, 1, 2))
+    one, other, third = (BoardCurriculum(LIMIT, seed, 8, 2) for seed in (1, 1, 2))
     whole, _ = one.boards(0, 300)
     assert np.array_equal(other.boards(250, 50)[0], whole[250:])  # asked for in another order
     assert np.array_equal(np.concatenate([other.boards(n, 1)[0] for n in range(250)]), whole[:250])
@@ -79,13 +79,13 @@ def test_what_comes_follows_from_the_seed_and_the_number() -> None:
 
 
 def test_a_trunk_of_few_boards_is_not_grown() -> None:
-    assert [growth_of(LIMIT, trunk) for trunk in range(5)] == [0, 0, GROW, GROW, GROW]
-    assert growth_of(load_game("holdem.two-four"), 1) == growth_of(load_game("leduc"), 1) == 0
+    assert [default_growth(LIMIT, trunk) for trunk in range(5)] == [0, 0, GROW, GROW, GROW]
+    assert default_growth(load_game("holdem.two-four"), 1) == default_growth(load_game("leduc"), 1) == 0
     tree, buckets = tree_of(MANY_FLOPS), forgetful(MANY_FLOPS)
     said = Counter[str]()
     for options in ({}, {"cycle": True}, {"cycle": False}, {"grow": 0}):
         said[type(HybridCFRBR(tree, buckets, trunk=2, **options).source).__name__] += 1
-    assert said == {"GrowingBoards": 1, "BoardSource": 3}
+    assert said == {"BoardCurriculum": 1, "BoardSource": 3}
 
 
 def test_where_flops_are_many_the_same_subgames_teach_more() -> None:

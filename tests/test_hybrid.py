@@ -15,7 +15,7 @@ from equipoise.core.jit import F32
 from equipoise.experiments.cfr_br.leduc_pathology import PUBLISHED, VALUE, class_map
 from equipoise.runs.recipe import read_recipe
 from equipoise.solvers.board_samples import BoardSource
-from equipoise.solvers.cfr_br import subgame_prefetch as dealt_subgames
+from equipoise.solvers.cfr_br import subgame_prefetch
 from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from equipoise.solvers.schedule import Discounts
 from equipoise.tree.betting_tree import DECISION
@@ -135,7 +135,7 @@ def test_threads_and_interruptions_do_not_matter(
             solver_of(rules, trunk, boards=boards, grow=grow, threads=threads, schedule=schedule, seed=5)
             for threads in (1, 2, 3, 7, 1, 2)
         )
-        monkeypatch.setattr(dealt_subgames, "BLOCK", 3 * boards)
+        monkeypatch.setattr(subgame_prefetch, "BLOCK", 3 * boards)
         blocks = solver_of(rules, trunk, boards=boards, grow=grow, threads=2, schedule=schedule, seed=5)
         monkeypatch.undo()
         for solver in (once, two, three, seven, blocks):

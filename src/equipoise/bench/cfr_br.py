@@ -85,13 +85,13 @@ def _flop_of_limit(tree: BettingTree, showdowns: Work) -> Benchmark:
     every = solver.dealer.deal(FLOP, 1.0).cards
     of_turn = every.street_first[3] - every.street_first[2]
     engine, bound, best = solver.engine, 0.0, 0.0
-    worker = engine.worker()
+    buffers = engine.buffers()
     for _ in range(3):
         start = time.perf_counter()
         subgame = solver.dealer.deal(FLOP, 1.0, first_deals=(0, 1))
         prepared = engine.prepare(subgame)
         for seat in range(PLAYERS):
-            engine.walk(prepared, seat, solver.tables, worker)
+            engine.walk(prepared, seat, buffers)
         last = len(subgame.cards.cards) - subgame.cards.street_first[-2]
         best = max(best, last / (time.perf_counter() - start))
         bound = max(bound, rate(showdowns, SECONDS))

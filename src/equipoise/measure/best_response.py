@@ -41,7 +41,7 @@ from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_t
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.game_report import menu_of
 from equipoise.walk.engine import Engine
-from equipoise.walk.last_street.program import LastStreet, compile_last_street
+from equipoise.walk.last_street.best_response import LastStreet, compile_last_street
 from equipoise.walk.plan import BEST
 
 METHODS = ("auto", "exact")
@@ -389,7 +389,7 @@ class _Side:
                 lambda place: profile.at(int(node[place])), profile.layout.buckets[-1], precision
             )
         path = self.strategy.tables(self.engine).path[self.player]
-        return steps.against_fixed(path, precision) if path.size else None
+        return steps.against_card_blind(path, precision) if path.size else None
 
     def prepare(self) -> None:
         """Make what threads share."""

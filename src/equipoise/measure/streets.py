@@ -21,14 +21,13 @@ from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.engine import Engine
 from equipoise.walk.last_street.best_response import (
-    Space,
-    answer_boards,
-    make_space,
-    pack_reach,
-    unpack_values,
+    BestResponseBuffers,
+    LastStreet,
+    make_best_response_buffers,
+    respond_to_buckets,
 )
-from equipoise.walk.last_street.card_blind import answer_boards_alike
-from equipoise.walk.last_street.program import LastStreet
+from equipoise.walk.last_street.card_blind import respond_to_card_blind
+from equipoise.walk.last_street.packing import pack_reach, unpack_values
 from equipoise.walk.plan import BEST, HoleRule, Plan, Tables, WalkBuffers, padded
 from equipoise.walk.walk import enter_board, leave_board, walk_boards
 
@@ -74,12 +73,12 @@ class StreetWalk:
         return self._by_bucket.cells(self.engine.cards) if self._by_bucket else np.zeros(0, np.uint32)
 
     @cached_property
-    def space(self) -> Space:
+    def buffers(self) -> BestResponseBuffers:
         """Memory for the last street."""
         assert self.last_street is not None
         boards = self.engine.cards.arrays
         above, below = (int(boards.counts[boards.street == s].max(initial=0)) for s in (self.last - 1, self.last))
-        return make_space(self.last_street, above, below)
+        return make_best_response_buffers(self.last_street, above, below)
 
     def _enter(self, board: int) -> None:
         """Down a board's street, before the boards below it."""
@@ -146,13 +145,13 @@ class StreetWalk:
         if last is None:
             walk_boards(first, stop, plan, self.rule, work, work)
             return
-        space = self.space
-        pack_reach(board, plan, last, space, work)
+        buffers = self.buffers
+        pack_reach(board, plan, last.batches, buffers.entries, work)
         if last.chance.size:
-            answer_boards(first, stop, plan, last, self.cells, space)
+            respond_to_buckets(first, stop, plan, last, self.cells, buffers)
         else:
-            answer_boards_alike(first, stop, plan, last, space, work)
-        unpack_values(board, plan, last, space, work)
+            respond_to_card_blind(first, stop, plan, last, buffers, work)
+        unpack_values(board, plan, last.batches, buffers.entries, work)
 
     def _visit(self, board: int) -> None:
         street = int(self.plan.boards.street[board])
@@ -202,7 +201,7 @@ def split_values(board: Int, plan: Plan, work: WalkBuffers, here: F32, above: F3
         else:
             below, count = program.first_child[place] - start, np.int64(program.num_children[place])
             values = work.value[base + below * length : base + (below + count) * length].reshape((count, length))
-            follow_parts(values, below, row, size, program.player[place] == walker, here)
+            follow(values, below, row, size, program.player[place] == walker, here)
     weight = work.value.dtype.type(plan.weights[board])
     before = boards.before[first : first + size]
     for entry in range(program.group_entries[group], program.group_entries[group + 1]):
@@ -214,7 +213,7 @@ def split_values(board: Int, plan: Plan, work: WalkBuffers, here: F32, above: F3
 
 
 @kernel
-def follow_parts(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
+def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32) -> None:
     """Parts of a decision: of the best action if it is mine, else of all. IN: float[action, hole]; IN OUT: parts."""
     if not mine:
         for part in range(parts.shape[0]):

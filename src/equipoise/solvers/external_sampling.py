@@ -1,12 +1,12 @@
 """External-sampling MCCFR over a betting tree and a BucketMap, on all cores, perfect or imperfect recall.
 
-(Lanctot and others 2009, as in Tartanian7, section 3.) Threads share the tables without locks, as the paper's cores do:
-two of them rarely work on the same information set at once; if they do, one of two increments is lost or a strategy is
-read that is an increment old, which is an error as small and as rare as that, and adds no bias of its own to a sum of
-random increments. With one thread, a run is reproducible to the bit.
+(Lanctot and others 2009, as in Tartanian7, section 3.) Threads share the tables without locks, as the paper's cores do.
+Two threads rarely work on one information set at once. If they do, an increment is lost or a strategy is read that is
+one increment old: a rare and small error that adds no bias to a sum of random increments. With one thread, a run is
+reproducible to the bit.
 
-Weights of iterations (linear, discounted) are applied by *periods*: all iterations of a period count the same, and
-between periods the tables are multiplied as `schedule.py` says for its number (as Brown and Sandholm 2019, Pluribus).
+Weights of iterations (linear, discounted) apply by *periods*: all iterations of a period count the same, and between
+periods the tables are multiplied by the factors of `schedule.py` (as in Pluribus, Brown and Sandholm 2019).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from equipoise.solvers.external_kernel import (
     HIGH,
     LOW,
     STRIDE,
-    Room,
-    Sampling,
+    ExternalBuffers,
+    ExternalState,
     sample_iterations,
 )
 from equipoise.solvers.schedule import discount
@@ -38,12 +38,12 @@ from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 PERIOD = 100_000  # iterations
-MOST_RAW = 1 << 12  # deals of a street whose buckets are looked up by the cards themselves
-SLICE = 1 << 20  # slots that a thread discounts at once
+MOST_RAW = 1 << 12  # streets with at most this many deals have a table of buckets by cards
+SLICE = 1 << 20  # slots that a thread discounts at a time
 
 
 class External:
-    """A solve in progress. `prune` is in chips: actions with a regret below minus that are mostly skipped; 0: none."""
+    """A solver (`solver.py`). Most iterations skip actions with a regret below -`prune` chips; 0 disables pruning."""
 
     def __init__(
         self,
@@ -79,38 +79,38 @@ class External:
 
     @cached_property
     def record(self) -> U32:
-        """[node, column] the tree as the walk reads it."""
+        """[node, column] the records of the tree."""
         return tree_records(self.layout)
 
-    def _plan(self) -> Sampling:
+    def _kernel_state(self) -> ExternalState:
         rules = self.tree.rules
-        return Sampling(
+        return ExternalState(
             self.record, self.regret, self.average, self.buckets.tables, *self._raw, rules.ranker.tables, rules.rounds,
             rules.hole_cards, sum(rules.board_cards), self.plus, np.float32(self.prune),
         )  # fmt: skip
 
     @cached_property
     def _raw(self) -> tuple[U32, I64]:
-        """Buckets of streets with few deals, by the cards as they come, and where each street's start; -1: too many."""
+        """Buckets of streets with few deals, by cards in dealing order, and where each street starts; -1: no table."""
         rules, parts, first = self.tree.rules, [np.zeros(0, np.uint32)], np.full(self.tree.rules.rounds, -1)
         for street in range(rules.rounds):
             seen = rules.hole_cards + rules.board_size(street)
             if rules.deck.size**seen > MOST_RAW:
                 break
             cards = np.array(list(itertools.product(range(rules.deck.size), repeat=seen)), np.uint8)
-            told_apart = np.array([len(set(hand)) == seen for hand in cards.tolist()])
+            distinct = np.array([len(set(hand)) == seen for hand in cards.tolist()])
             found = np.zeros(len(cards), np.uint32)
-            found[told_apart] = self.buckets.buckets_of_deals(cards[told_apart])[:, street]
+            found[distinct] = self.buckets.buckets_of_deals(cards[distinct])[:, street]
             first[street] = sum(map(len, parts))
             parts.append(found)
         return np.concatenate(parts), first
 
     @cached_property
-    def _rooms(self) -> list[Room]:
+    def _buffers(self) -> list[ExternalBuffers]:
         rules, depth = self.tree.rules, most_decisions(self.tree)
-        most = int(self.tree.num_children.max())
+        max_actions = int(self.tree.num_children.max())
         return [
-            Room(
+            ExternalBuffers(
                 random=self._random[thread : thread + 1],
                 nodes=np.zeros(1, np.int64),
                 deck=np.arange(rules.deck.size, dtype=np.uint8),
@@ -120,14 +120,14 @@ class External:
                 child=np.zeros(depth, np.uint32),
                 action=np.zeros(depth, np.uint8),
                 actions=np.zeros(depth, np.uint8),
-                chance=np.zeros((depth + 1, most), np.float32),
-                value=np.zeros((depth, most), np.float32),
+                chance=np.zeros((depth + 1, max_actions), np.float32),
+                value=np.zeros((depth, max_actions), np.float32),
             )
             for thread in range(self.threads)
         ]
 
     def run(self, iterations: int) -> None:
-        """Do some more iterations; threads share them."""
+        """Do some more iterations, shared by the threads."""
         while iterations > 0:
             into = self.iteration % self.period
             if into == 0 and self.iteration:
@@ -138,27 +138,27 @@ class External:
             iterations -= now
 
     def _sample(self, iterations: int) -> None:
-        plan, rooms, one = self._plan(), self._rooms, np.float32(1)
-        before = sum(int(room.nodes[0]) for room in rooms)
+        state, buffers, one = self._kernel_state(), self._buffers, np.float32(1)
+        before = sum(int(each.nodes[0]) for each in buffers)
         if self.threads == 1:
-            sample_iterations(iterations, one, plan, rooms[0])
+            sample_iterations(iterations, one, state, buffers[0])
         else:
             shares = [
                 iterations * (i + 1) // self.threads - iterations * i // self.threads for i in range(self.threads)
             ]
             list(
                 self._pool.map(
-                    lambda pair: sample_iterations(pair[0], one, plan, pair[1]), zip(shares, rooms, strict=True)
+                    lambda pair: sample_iterations(pair[0], one, state, pair[1]), zip(shares, buffers, strict=True)
                 )
             )
-        self.nodes += sum(int(room.nodes[0]) for room in rooms) - before
+        self.nodes += sum(int(each.nodes[0]) for each in buffers) - before
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.threads)
 
     def _discount(self, period: int) -> None:
-        """Multiply the tables before a period."""
+        """Discount the tables before a period."""
         weights = self._weights(period)
         starts = range(0, len(self.regret), SLICE)
         negative = 1.0 if self.plus else weights.negative
@@ -168,23 +168,23 @@ class External:
             list(self._pool.map(lambda at: discount(self.average[at : at + SLICE], weights.average, 1.0), starts))
 
     def state(self) -> dict[str, Any]:
-        """The generators and the decks as they lie, one a thread."""
-        return {"random": self._random.copy(), "deck": np.stack([room.deck for room in self._rooms])}
+        """The random generator and the deck of each thread."""
+        return {"random": self._random.copy(), "deck": np.stack([each.deck for each in self._buffers])}
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
-        """Take up a run whose tables have been put back."""
+        """Resume a run whose tables have been restored."""
         if len(state["random"]) != self.threads:
             raise InputError(
                 f"a run of {len(state['random'])} threads", remedy=f"resume it with --threads {len(state['random'])}"
             )
         self.iteration, self.nodes = iteration, nodes
         self._random[:] = state["random"]
-        for room, deck in zip(self._rooms, state["deck"], strict=True):
-            room.deck[:] = deck
+        for buffers, deck in zip(self._buffers, state["deck"], strict=True):
+            buffers.deck[:] = deck
 
 
 def tree_records(layout: SlotLayout) -> U32:
-    """[node, column] of a layout's tree; a DEAL node's record is that of the node it opens."""
+    """[node, column] of a layout's tree; a DEAL node has the record of the node it leads to."""
     tree = layout.tree
     if len(tree) >= 1 << 32:
         raise InputError(f"{len(tree):,} nodes", remedy="use a smaller menu")
@@ -203,7 +203,7 @@ def tree_records(layout: SlotLayout) -> U32:
 
 
 def most_decisions(tree: BettingTree) -> int:
-    """The most decisions of one player on any line."""
+    """Maximum number of decisions of one player on any line."""
     depth = np.zeros((len(tree), 2), np.int64)
     for node in range(1, len(tree)):  # parents come before children
         above = tree.parent[node]

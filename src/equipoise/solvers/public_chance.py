@@ -25,13 +25,11 @@ from equipoise.core.jit import F32, I64, kernel, view
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import BoardSource, SampledBoards, Samples, check_sampling
 from equipoise.solvers.sampled_last_street import (
-    ROOT,
-    Batches,
     BucketedTables,
-    LaneSpace,
-    compile_batches,
-    make_lane_space,
-    walk_batches,
+    LastStreetBuffers,
+    make_last_street_buffers,
+    pack_by_slot,
+    walk_sampled_batches,
 )
 from equipoise.solvers.schedule import LazyDiscount
 from equipoise.tree.betting_tree import BettingTree
@@ -47,6 +45,7 @@ from equipoise.walk.bucketed_walk import (
     descend_by_bucket,
 )
 from equipoise.walk.engine import make_walk_buffers
+from equipoise.walk.last_street.packing import ROOT, EntryBatches
 from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
 from equipoise.walk.terminals import evaluate_terminals
 
@@ -88,9 +87,10 @@ class PublicChance:
         present = max(min(self._boards.holes, count) for count in buckets.buckets)
         self._bucket_buffers = bucket_buffers(int(tree.num_children.max()), present)
         self._buffers = make_walk_buffers(self._program, [*holes[:-1], 0])
-        self._batches = [compile_batches(self._program, walker, self._offset) for walker in range(PLAYERS)]
+        self._batches = [pack_by_slot(self._program, walker, self._offset) for walker in range(PLAYERS)]
         self._spaces = [
-            [make_lane_space(batches, self._boards.holes, present) for _ in range(threads)] for batches in self._batches
+            [make_last_street_buffers(batches, self._boards.holes, present) for _ in range(threads)]
+            for batches in self._batches
         ]
 
     def run(self, iterations: int) -> None:
@@ -134,12 +134,14 @@ class PublicChance:
     def _walk_last(self, board: int, walker: int, tables: BucketedTables) -> None:
         """The last street of a board in threads. Each writes rows and parts of tables of its own."""
         plan, batches = self._plans[walker], self._batches[walker]
-        count, pieces = len(batches.lanes), 4 * self.threads
+        count, pieces = len(batches.num_lanes), 4 * self.threads
         waiting = iter([(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)])
 
-        def work(space: LaneSpace) -> None:
+        def work(space: LastStreetBuffers) -> None:
             for first, last in waiting:
-                walk_batches(first, last, board, plan, batches, self._boards.samples, tables, space, self._buffers)
+                walk_sampled_batches(
+                    first, last, board, plan, batches, self._boards.samples, tables, space, self._buffers
+                )
 
         list(self._pool.map(work, self._spaces[walker]))
 
@@ -251,13 +253,13 @@ def ascend_streets(board: Int, gain: Float, plan: Plan, samples: Samples, rule: 
 
 @kernel
 def walk_samples(
-    plan: Plan, batches: Batches, samples: Samples, tables: BucketedTables, rule: BucketRule, space: LaneSpace,
-    work: WalkBuffers,
+    plan: Plan, batches: EntryBatches, samples: Samples, tables: BucketedTables, rule: BucketRule,
+    space: LastStreetBuffers, work: WalkBuffers,
 ) -> None:  # fmt: skip
     """All boards of an iteration in one thread."""
     for board in range(samples.weight.size):
         descend_streets(board, tables.average_gain, plan, samples, rule, work)
-        walk_batches(0, batches.lanes.size, board, plan, batches, samples, tables, space, work)
+        walk_sampled_batches(0, batches.num_lanes.size, board, plan, batches, samples, tables, space, work)
         ascend_streets(board, tables.gain, plan, samples, rule, work)
 
 

@@ -1,4 +1,4 @@
-"""The one place where the name of a method becomes a solver."""
+"""The solver registry: the class of each method, imported when it is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.solvers.solver import Solver
 from equipoise.tree.betting_tree import BettingTree
 
-HOMES = {
+SOLVERS = {
     "external": ("external_sampling", "External"),
     "pcs": ("public_chance", "PublicChance"),
     "cfr-br": ("cfr_br.full", "CFRBR"),
@@ -18,8 +18,8 @@ HOMES = {
 
 
 def make_solver(method: str, tree: BettingTree, buckets: BucketMap, *, threads: int, **settings: Any) -> Solver:
-    """The solver of a method, its tables zero; `settings` are keywords of its class."""
-    module, name = HOMES[f"{method} with a trunk" if settings.get("trunk") else method]
+    """A new solver of a method, its tables zero; `settings` are keyword arguments of its class."""
+    module, name = SOLVERS[f"{method} with a trunk" if settings.get("trunk") else method]
     found = getattr(import_module(f"equipoise.solvers.{module}"), name)
     solver: Solver = found(tree, buckets, threads=threads, **settings)
     return solver

@@ -1,8 +1,7 @@
-"""What a run drives: a solver that fills tables of regret and average strategy by node and bucket.
+"""The interface of solvers: iterations that fill tables of regrets and average strategies by node and bucket.
 
-Tables are flat, laid out by `tree/infosets.SlotLayout`: [node][bucket, action]. A solver can be stopped after any
-iteration and taken up again: its tables and what `state` gives are all it needs, and with one thread the resumed run
-does bit for bit what the other would have done.
+Tables are flat, laid out by `tree/infosets.SlotLayout`: [node][bucket, action]. A solver can stop after any iteration
+and resume from its tables and its `state`. With one thread, the resumed run is bit-identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ class Solver(Protocol):
     """A sampling solver over a betting tree and a BucketMap."""
 
     layout: SlotLayout
-    regret: F32  # [slot] the current strategy is in proportion to what of it is positive
-    average: F32  # [slot] what the average strategy is in proportion to; empty where none is kept
-    iteration: int  # how many are done
-    nodes: int  # how many nodes they have touched
+    regret: F32  # [slot] the current strategy is in proportion to its positive part
+    average: F32  # [slot] the average strategy is in proportion to it; empty if none is kept
+    iteration: int  # number of iterations done
+    nodes: int  # number of nodes visited
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
 
     def state(self) -> dict[str, Any]:
-        """Beyond the tables: arrays (of random generators, of a cycle of boards) that a resumed run needs."""
+        """The arrays beyond the tables that a resumed run needs: random generators, positions in board cycles."""
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
-        """Take up a run whose tables have been put back."""
+        """Resume a run whose tables have been restored."""
 
 
 def table_of(solver: Solver, strategy: StrategyName) -> F32:
-    """What one of a solver's strategies is in proportion to; refused if that is not kept."""
+    """The table of one of a solver's strategies; an error if it is not kept."""
     if strategy == AVERAGE and not solver.average.size:
         raise InputError("no average strategy is kept", remedy='ask for the current one, or keep = "both"')
     return solver.regret if strategy == CURRENT else solver.average

@@ -1,10 +1,10 @@
-"""What CFR-BR's unabstracted player needs, before anything is allocated: a trunk of some rounds, and one subgame.
+"""Memory of CFR-BR's unabstracted player, estimated before allocation: a trunk of some rounds, and one subgame.
 
-(Johanson and others 2012, table 1.) The trunk has two numbers of four bytes for each hand and action of the player; a
-subgame is what follows one betting sequence and one board, and has one byte for each hole and decision: a pure best
-response. The paper's hands are a little more than there are after renaming suits: each deal is merged by renamings of
-the suits that no earlier deal has shown, so that e.g. the two suits of a pocket pair stay apart (`hands_as_published`).
-Its KB, MB, GB and TB are powers of 1,024. (It says 6.54 KB of a river's subgame where these rules give 6.47.)
+(Johanson and others 2012, table 1.) The trunk has two four-byte numbers for each hand and action of the player. A
+subgame follows one betting sequence and one board and has one byte for each hole and decision: a pure best response.
+The paper counts slightly more hands than full suit isomorphism: it merges each deal only by renaming suits that no
+earlier deal has shown, so that e.g. the two suits of a pocket pair stay distinct (`hands_as_published`). Its KB, MB, GB
+and TB are powers of 1,024. (It gives 6.54 KB for a river subgame, where these rules give 6.47.)
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands
 
-MOST_BOARDS = 100_000  # in a subgame
+MOST_BOARDS = 100_000  # of a subgame
 
 
 @dataclass(frozen=True)
 class TrunkMemory:
-    """The memory of the unabstracted player beside the abstracted one's tables; of the seat that needs more."""
+    """Memory of the unabstracted player, in addition to the abstracted one's tables; for the seat that needs more."""
 
     rounds: int  # of the trunk
     trunk_bytes: int  # hands counted as published
-    trunk_bytes_merged: int  # all isomorphic hands merged
+    trunk_bytes_merged: int  # hands counted with all suit isomorphisms
     subgame_bytes: int  # for each thread; 0 if the trunk is the whole game
 
     def total_bytes(self, threads: int) -> int:
@@ -41,13 +41,13 @@ class TrunkMemory:
 
 
 def binary_size(size: int) -> str:
-    """A size in the paper's units, e.g. 936.33 MB: of 1,024 each."""
+    """A size in the paper's units, powers of 1,024: e.g. 936.33 MB."""
     power = min(max(size.bit_length() - 1, 0) // 10, 4)
     return f"{size / 1024**power:.2f} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
 def trunk_memory(tree: BettingTree, rounds: int) -> TrunkMemory:
-    """What a trunk of so many rounds needs."""
+    """Memory for a trunk of `rounds` rounds."""
     rules = tree.rules
     if not 1 <= rounds <= rules.rounds:
         raise InputError(f"a trunk of {rounds} rounds", remedy=f"{rules.name} has {rules.rounds}: use 1 to that")
@@ -67,17 +67,17 @@ def trunk_memory(tree: BettingTree, rounds: int) -> TrunkMemory:
 
 
 def trunk_slots(whole: SlotLayout, trunk: int) -> int:
-    """How many slots the unabstracted players of both seats have: streets come one after the other."""
+    """Number of slots of the unabstracted players of both seats: streets are stored in order."""
     return whole.slots if trunk == whole.tree.rules.rounds else int(whole.first[trunk, 0])
 
 
 def subgame_boards(rules: GameRules, trunk: int) -> int:
-    """The last boards that may follow one sampled at the end of a trunk, suits told apart."""
+    """Number of last boards that may follow a board sampled at the end of a trunk, without suit isomorphism."""
     return _runouts(rules, min(trunk, rules.rounds - 1), rules.rounds - 1)
 
 
 def check_trunk(rules: GameRules, trunk: int) -> None:
-    """Refuse a trunk that a game has not, and subgames too large to walk."""
+    """Refuse a trunk longer than the game, and subgames too large to walk."""
     if not 0 <= trunk <= rules.rounds or rules.rounds == 1:
         what = f"{rules.name} has {rules.rounds} round{'s' if rules.rounds > 1 else ''}"
         raise InputError(f"a trunk of {trunk} rounds", remedy=f"{what}: use 1 to that, or leave it out")
@@ -87,7 +87,7 @@ def check_trunk(rules: GameRules, trunk: int) -> None:
 
 
 def _subgame(tree: BettingTree, street: int) -> int:
-    """One byte for each hole and decision below an entry of a street, on all boards that may still come."""
+    """One byte for each hole and decision below an entry of a street, on all boards that may follow."""
     rules = tree.rules
     if street == rules.rounds:
         return 0
@@ -100,7 +100,7 @@ def _subgame(tree: BettingTree, street: int) -> int:
 
 
 def _runouts(rules: GameRules, first: int, last: int) -> int:
-    """How many boards of a street follow one of an earlier street, deals told apart."""
+    """Number of boards of street `last` that follow one board of street `first`."""
     return prod(
         comb(rules.deck.size - rules.board_size(street - 1), rules.board_cards[street])
         for street in range(first + 1, last + 1)
@@ -108,7 +108,7 @@ def _runouts(rules: GameRules, first: int, last: int) -> int:
 
 
 def hands_as_published(rules: GameRules) -> tuple[int, ...]:
-    """Hands by street, where a deal is merged with others by renaming only suits that no earlier deal has shown."""
+    """Hands by street, where deals are merged only by renaming suits that no earlier deal has shown."""
     counts = []
     states: Counter[tuple[int, ...]] = Counter({(): 1})  # cards dealt of each suit seen -> hands
     for cards in rules.deals(rules.rounds - 1):
@@ -122,14 +122,14 @@ def hands_as_published(rules: GameRules) -> tuple[int, ...]:
 
 
 def _deals(deck: Deck, seen: tuple[int, ...], cards: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    """What each suit has lost after a deal, and in how many ways; suits not seen before are alike."""
+    """Cards dealt of each suit after a deal, and the number of ways; suits not seen before are interchangeable."""
     unseen = deck.suits - len(seen)
     for from_seen in _splits(cards, [deck.ranks - used for used in seen]):
         ways = prod(comb(deck.ranks - used, more) for used, more in zip(seen, from_seen, strict=True))
         for new in _partitions(cards - sum(from_seen), unseen, deck.ranks):
-            alike = prod(_multisets(comb(deck.ranks, size), len(list(same))) for size, same in groupby(new))
-            lost = tuple(sorted([*(a + b for a, b in zip(seen, from_seen, strict=True)), *new]))
-            yield lost, ways * alike
+            classes = prod(_multisets(comb(deck.ranks, size), len(list(equal))) for size, equal in groupby(new))
+            dealt = tuple(sorted([*(a + b for a, b in zip(seen, from_seen, strict=True)), *new]))
+            yield dealt, ways * classes
 
 
 def _multisets(kinds: int, size: int) -> int:
@@ -137,7 +137,7 @@ def _multisets(kinds: int, size: int) -> int:
 
 
 def _splits(most: int, rooms: list[int]) -> Iterator[tuple[int, ...]]:
-    """All ways to put at most so many cards into suits with room for some."""
+    """All ways to distribute at most `most` cards over suits with limited room."""
     if not rooms:
         yield ()
         return
@@ -147,7 +147,7 @@ def _splits(most: int, rooms: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _partitions(total: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Sizes that sum to a total, in descending order, at most so many."""
+    """Partitions of a total into at most `parts` sizes, in descending order."""
     if total == 0:
         yield ()
     elif parts:

@@ -1,17 +1,14 @@
-"""CFR-BR: the least exploitable strategy that an abstraction holds; and CFR with an abstraction for each player.
+"""CFR-BR with a full best response, and CFR with an abstraction for each player (Johanson and others 2012).
 
-(Johanson, Bard, Burch and Bowling 2012.) An abstracted player that minimises regret meets, in every iteration, a best
-response of the whole game to its current strategy. Both its average and its current strategy come near the best that
-its buckets can say. The two seats are two runs: each has its own opponent, who is computed for it and has no tables.
-Of equally good actions the opponent takes the one it took before. This is the paper's variant with a full best
-response; for the hybrid agent with a trunk see `hybrid.py`. `keep="current"` does without a table of averages.
+In every iteration, an abstracted player that minimises regret meets a best response of the whole game to its current
+strategy. Its average and its current strategy both approach the least exploitable strategy of its buckets. The seats
+are two runs, each with an opponent of its own that has no tables. Ties keep the opponent's previous action. With
+`keep="current"` there is no table of averages. `AbstractCFR` has a table for each player: with the lossless map for one
+of them it is the paper's A-vs-U.
 
-The error falls with the root of the iterations. An addition of ours, stages: every `stage` iterations the current
-strategy is set to the average, regrets are scaled by `growth` (so that steps get smaller), and averaging begins anew.
-What is minimised is piecewise linear, so that the error then falls geometrically.
-
-`AbstractCFR` has one table for each player: with the lossless map for one of them it is the paper's A-vs-U. Its stages
-only begin anew with the average, regrets as large as they are.
+The error falls with the square root of the iterations. Stages, our addition: every `stage` iterations the current
+strategy is set to the average, regrets are multiplied by `growth` (smaller steps; 1 in `AbstractCFR`), and averaging
+restarts. The objective is piecewise linear, so the error then falls geometrically.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
 
-GROWTH = 1.05  # of regrets from stage to stage
+GROWTH = 1.05  # factor of regrets from stage to stage
 
 
 class CFRBR:
@@ -62,7 +59,7 @@ class CFRBR:
         self.average: F32 = self.engine.zeros(0) if self.averaging else np.zeros(0, precision)
         self.iteration = self.nodes = 0
         self.choice = self.engine.choices()
-        self.current_losses = (0.0, 0.0)  # of the strategies that the last iteration began with
+        self.current_losses = (0.0, 0.0)  # of the strategies at the start of the last iteration
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""
@@ -84,7 +81,7 @@ class CFRBR:
             self.nodes += 2 * PLAYERS * len(self.tree) * len(engine.engine.cards.cards)
 
     def losses(self, *, current: bool = False) -> tuple[float, float]:
-        """What each player loses to a best response, in chips a hand: by the average or by the current strategy."""
+        """What each player's average (or current) strategy loses to a best response, in chips a hand."""
         table = table_of(self, CURRENT if current else AVERAGE)
         return self.engine.respond(1, table), self.engine.respond(0, table)
 
@@ -93,11 +90,11 @@ class CFRBR:
         return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
 
     def state(self) -> dict[str, Any]:
-        """What the opponents do: of equally good actions they keep the one they took."""
+        """The opponents' actions: ties keep them."""
         return {"choice": self.choice}
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
-        """Take up a run whose tables have been put back."""
+        """Resume a run whose tables have been restored."""
         if state["choice"].shape != self.choice.shape:
             raise InputError("a run of another game", remedy="restore it with its own game and buckets")
         self.iteration, self.nodes = iteration, nodes
@@ -105,7 +102,7 @@ class CFRBR:
 
 
 class AbstractCFR:
-    """CFR without sampling, where each player has a map of its own; the lossless one leaves a player unabstracted."""
+    """CFR without sampling, with a map for each player; a player with the lossless map is unabstracted."""
 
     def __init__(
         self,
@@ -143,12 +140,12 @@ class AbstractCFR:
         return self.engine.respond(1, self.average[0]), self.engine.respond(0, self.average[1])
 
     def profile(self, player: int) -> Profile:
-        """A player's average strategy; the other's part of it is uniform."""
+        """A player's average strategy; the other player's part is uniform."""
         return profile_of(self.engine.layouts[player], self.average[player])
 
 
 def table_bytes(tree: BettingTree, maps: tuple[BucketMap, BucketMap], precision: type = np.float32) -> int:
-    """What the tables of `AbstractCFR` take: regrets and averages of each player's own slots."""
+    """Memory of `AbstractCFR`'s tables: regrets and averages of each player's own slots."""
     slots = 0
     for player, buckets in enumerate(maps):
         layout = SlotLayout(tree, buckets.buckets)
@@ -157,7 +154,7 @@ def table_bytes(tree: BettingTree, maps: tuple[BucketMap, BucketMap], precision:
 
 
 def begin_stage(layout: SlotLayout, growth: float, regret: Any, average: Any) -> None:
-    """Make the average strategy the current one, with larger regrets; where it never came, the current one stays."""
+    """Make the average strategy current, with regrets multiplied by `growth`; unreached buckets keep theirs."""
     for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
         mine, kept = layout.at(regret, node), layout.at(average, node)
         positive = np.maximum(mine, 0)
@@ -167,7 +164,7 @@ def begin_stage(layout: SlotLayout, growth: float, regret: Any, average: Any) ->
 
 
 def profile_of(layout: SlotLayout, table: F32 | F64) -> Profile:
-    """The strategy in proportion to the positive parts of a table; uniform where there are none."""
+    """The strategy in proportion to the positive part of a table; uniform where that is zero."""
     profile = Profile(layout, np.maximum(table, 0).astype(np.float32))
     for node in np.flatnonzero(layout.tree.kind == DECISION).tolist():
         chances = profile.at(node)
@@ -178,7 +175,7 @@ def profile_of(layout: SlotLayout, table: F32 | F64) -> Profile:
 
 
 def keeps_average(keep: str) -> bool:
-    """Whether there is a table of averages: `keep` is both, or current."""
+    """Whether `keep` (both or current) asks for a table of averages."""
     if keep not in ("both", "current"):
         raise InputError(f"keep {shown(keep)}", remedy="use both or current")
     return keep == "both"

@@ -1,28 +1,21 @@
 """CFR-BR with the hybrid agent, for games of any size: a trunk by public chance sampling, best responses below it.
 
 (Johanson, Bard, Burch and Bowling 2012.) An iteration samples public cards down to the end of the trunk. The abstracted
-player walks everything that may follow; its opponent, not abstracted, minimises regret in the trunk, and below it plays
-a best response that is worked out for the sampled subgame and thrown away. Only the abstracted player's average is sure
-to converge. A trunk of all rounds is public chance sampling with one player unabstracted; without a trunk it is CFR-BR
-with a full best response. Both seats are solved, each against an opponent of its own, on the same samples.
+player walks everything that may follow. Its opponent, not abstracted, minimises regret in the trunk; below it, it plays
+a best response that is computed for the sampled subgame and discarded. Only the abstracted player's average is sure to
+converge. A trunk of all rounds is public chance sampling with one player unabstracted; no trunk is CFR-BR with a full
+best response. Both seats are solved on the same samples, each against an opponent of its own.
 
-Samples come in cycles, or, where the trunk has too many boards for that, from a growing list (`growing_boards.py`).
-
-An iteration has one or more subgames (`boards`), which all see the same strategies, as do both players: what a player
-regrets on sampled cards must not meet a strategy that has just been fitted to them. The seats have nothing in common
-but the samples: with threads each goes its own way, and they wait for each other only where a block of samples ends
-(`dealt_subgames.py`). More threads take subgames of a seat, or share the last street. What they gather is added in the
-order of the samples: results do not depend on how many there are.
+All subgames of an iteration (`boards`), and both players, see the same strategies: regrets on sampled cards must not
+meet a strategy that was just fitted to those cards. Seats share nothing but samples: with threads each runs alone, and
+they wait for each other only at the end of a block of samples (`subgame_prefetch.py`). Where the trunk has too many
+boards for cycles of samples, they come from a curriculum (`board_curriculum.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
 from math import comb
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -33,11 +26,11 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import BoardSource, check_sampling
-from equipoise.solvers.cfr_br.board_curriculum import GrowingBoards, growth_of
+from equipoise.solvers.cfr_br.board_curriculum import BoardCurriculum, default_growth
 from equipoise.solvers.cfr_br.full import keeps_average, profile_of
-from equipoise.solvers.cfr_br.subgame_engine import Found, Kept, Prepared, RunTables, SubgameEngine, Team, Worker
-from equipoise.solvers.cfr_br.subgame_prefetch import DealtSubgames, block_of
-from equipoise.solvers.cfr_br.subgame_tables import Pace
+from equipoise.solvers.cfr_br.subgame_engine import PreparedSubgame, RunTables, SubgameEngine
+from equipoise.solvers.cfr_br.subgame_prefetch import SubgamePrefetch, iterations_per_block
+from equipoise.solvers.cfr_br.subgame_tables import UpdateScale
 from equipoise.solvers.schedule import LazyDiscount
 from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
 from equipoise.strategy.profile import Profile
@@ -46,7 +39,7 @@ from equipoise.tree.infosets import SlotLayout
 from equipoise.tree.subgame_boards import SubgameDealer
 from equipoise.tree.trunk import check_trunk, subgame_boards, trunk_slots
 
-BOARDS = 1  # subgames an iteration: fewer learn faster
+BOARDS = 1  # default number of subgames an iteration: fewer learn faster
 MOST_ROWS = 65_535
 
 
@@ -79,27 +72,23 @@ class HybridCFRBR:
         self.trunk_regret: F32 = np.zeros(trunk_slots(whole, trunk), np.float32)
         self.iteration = self.nodes = 0
         street = min(trunk, rules.rounds - 1)
-        self.grow = (growth_of(rules, trunk) if cycle is None else 0) if grow is None else grow
-        self.source: BoardSource | GrowingBoards = BoardSource(rules, seed, cycle is not False, street)
+        self.grow = (default_growth(rules, trunk) if cycle is None else 0) if grow is None else grow
+        self.source: BoardSource | BoardCurriculum = BoardSource(rules, seed, cycle is not False, street)
         if self.grow:
-            self.source = GrowingBoards(rules, seed, self.grow, trunk)
+            self.source = BoardCurriculum(rules, seed, self.grow, trunk)
         self.dealer = SubgameDealer(buckets, lossless, trunk)
         holes = comb(rules.deck.size - rules.board_size(street), rules.hole_cards)
-        self.engine = SubgameEngine(tree, (self.layout, whole), trunk, holes)
+        tables = RunTables((self.regret, self.trunk_regret), self.average)
+        self.engine = SubgameEngine(
+            tree, (self.layout, whole), tables, trunk=trunk, holes=holes, boards=boards, threads=threads
+        )
+        block = iterations_per_block(rules, trunk, boards)
+        self.subgames = SubgamePrefetch(self.source, self._deal, boards, block, ahead=threads > 1)
         self._seats = [_Seat(self, seat, whole, schedule) for seat in range(PLAYERS)]
-        self._rows: tuple[Kept, Kept] = {}, {}
-        self._workers: SimpleQueue[Worker] = SimpleQueue()
-        for _ in range(self._leaders):
-            self._workers.put(self.engine.worker())
-        block = block_of(rules, trunk, boards)
-        self.subgames = DealtSubgames(self.source, self._deal, boards, block, ahead=threads > 1)
-        self._pool, self._helpers = ThreadPoolExecutor(PLAYERS), ThreadPoolExecutor(self._leaders)
-        self._team: Team | None = None
-        if threads > self._leaders:
-            self._team = self.engine.team(ThreadPoolExecutor(threads), threads)
+        self._pool = ThreadPoolExecutor(PLAYERS)
 
     def run(self, iterations: int) -> None:
-        """Do some more iterations."""
+        """Do some more iterations; with threads, the seats run in parallel within a block of samples."""
         end, block = self.iteration + iterations, self.subgames.block
         while self.iteration < end:
             start, stop = self.iteration, min(end, (self.iteration // block + 1) * block)
@@ -110,65 +99,32 @@ class HybridCFRBR:
             self.nodes += sum(nodes)
             self.iteration = stop
 
+    def _deal(self, board: tuple[int, ...], weight: float) -> PreparedSubgame:
+        return self.engine.prepare(self.dealer.deal(board, weight))
+
     @property
     def visited(self) -> int:
-        """How many subgames have been walked."""
+        """Number of subgames walked."""
         return self.iteration * self.boards
-
-    @property
-    def _leaders(self) -> int:
-        """Threads that take a seat of a subgame each; if there are more, those share the last street."""
-        return min(self.threads, PLAYERS * self.boards)
-
-    def walk(self, subgames: list[Prepared], seat: int, pace: Pace) -> None:
-        """Walk the subgames of an iteration for a seat, and add what is gathered, in their order."""
-        if len(subgames) == 1 and not self._team:
-            with self._worker() as worker:
-                self.engine.walk_and_add(subgames[0], seat, self.tables, worker, pace, self._rows[seat])
-            return
-        each = partial(self._walk, seat=seat)
-        walked = list(self._helpers.map(each, subgames) if self._leaders > PLAYERS else map(each, subgames))
-        for prepared, found in zip(subgames, walked, strict=True):
-            self.engine.add(prepared, seat, found, self.tables, pace)
-
-    def _walk(self, prepared: Prepared, seat: int) -> Found:
-        with self._worker() as worker:
-            return self.engine.walk(prepared, seat, self.tables, worker, self._team)
-
-    @contextmanager
-    def _worker(self) -> Iterator[Worker]:
-        """Memory that no other thread uses meanwhile."""
-        worker = self._workers.get()
-        try:
-            yield worker
-        finally:
-            self._workers.put(worker)
-
-    @property
-    def tables(self) -> RunTables:
-        return RunTables((self.regret, self.trunk_regret), self.average)
-
-    def _deal(self, board: tuple[int, ...], weight: float) -> Prepared:
-        return self.engine.prepare(self.dealer.deal(board, weight))
 
     def profile(self, *, current: bool = False) -> Profile:
         """The average strategy, or the current one."""
         return profile_of(self.layout, table_of(self, CURRENT if current else AVERAGE))
 
     def state(self) -> dict[str, Any]:
-        """The opponents' regrets in the trunk, where the sequence of boards stands, and what increments count."""
+        """The opponents' regrets in the trunk, the position in the sequence of boards, and the scale of increments."""
         sampling = np.array([*self._sampling.values(), self.visited], np.int64)
         return {"trunk": self.trunk_regret, "sampling": sampling, "gains": self._seats[0].gains.state()}
 
     @property
     def _sampling(self) -> dict[str, int]:
-        """What the boards of a run follow from."""
+        """The settings that determine the boards of a run."""
         return {
             "seed": self.source.seed, "cycle": int(self.source.cycle), "grow": self.grow, "boards": self.boards
         }  # fmt: skip
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
-        """Take up a run whose tables have been put back."""
+        """Resume a run whose tables have been restored."""
         check_sampling(self._sampling, state["sampling"])
         if state["trunk"].shape != self.trunk_regret.shape:
             raise InputError("a run with another trunk", remedy="restore it with its own")
@@ -182,20 +138,22 @@ class _Seat:
     """The abstracted player of a seat and its opponent: a run of its own."""
 
     def __init__(self, solver: HybridCFRBR, seat: int, whole: SlotLayout, schedule: str) -> None:
-        self.solver, self.seat, self.gains = solver, seat, LazyDiscount(schedule)
+        self.seat, self.gains = seat, LazyDiscount(schedule)
+        self.engine, self.subgames, self.nodes = solver.engine, solver.subgames, PLAYERS * len(solver.tree)
         mine, theirs = solver.layout.parts(seat), whole.parts(1 - seat)[: solver.trunk]
         self._regrets = [*(solver.regret[part] for part in mine), *(solver.trunk_regret[part] for part in theirs)]
         self._averages = [solver.average[part] for part in mine]
 
     def run(self, start: int, stop: int) -> int:
-        """Do some iterations: 0, 1, ... Returns how many nodes were walked."""
-        solver, gains, boards = self.solver, self.gains, 0
+        """Do iterations `start` to `stop`: discount, fetch the subgames, update. Returns the number of nodes walked."""
+        gains, boards = self.gains, 0
         for iteration in range(start, stop):
             gains.advance(iteration + 1, self._regrets, self._averages)
-            subgames = solver.subgames.of(iteration)
-            solver.walk(subgames, self.seat, Pace(np.float32(gains.regret), gains.floor, np.float32(gains.average)))
+            scale = UpdateScale(np.float32(gains.regret), gains.floor, np.float32(gains.average))
+            subgames = self.subgames.of(iteration)
+            self.engine.update(subgames, self.seat, scale)
             boards += sum(len(prepared.subgame.cards.cards) for prepared in subgames)
-        return PLAYERS * len(solver.tree) * boards
+        return self.nodes * boards
 
 
 def _check(tree: BettingTree, buckets: BucketMap, trunk: int, boards: int, grow: int | None) -> None:

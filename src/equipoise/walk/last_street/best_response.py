@@ -1,125 +1,149 @@
 """The last street of a best response, sixteen betting entries side by side.
 
-Rows are [hole, lane]. A board is answered for all batches of entries; reach and values of the entries stand in the same
-layout on the board before, so that a hole's sixteen numbers are fetched and added at once. `last_street.py` has the
-steps, and `ends.py` the kernels.
+The walker takes the larger value at each decision, so the ops fuse its terminals with its subtrees: this is why it does
+not share the decisions of public chance sampling, which needs the value of every action. All boards below one are
+walked batch by batch. The opponent plays by bucket here; `card_blind.py` has the kernel for one that ignores its cards.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.core.arrays import Int, aligned_zeros
-from equipoise.core.jit import F32, U16, U32, kernel, view
-from equipoise.core.simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
-from equipoise.walk.last_street.program import NOTHING, SET, LastStreet, step_at
-from equipoise.walk.last_street.terminals import MyEnds, Rows, holes_of, make_rows, row_at, take_step
-from equipoise.walk.plan import Plan, WalkBuffers, padded
+from equipoise.core.arrays import Int, aligned, aligned_zeros
+from equipoise.core.jit import F32, F64, I64, U16, U32, kernel, view
+from equipoise.core.simd import LANES, add_scaled, load, store, zeros
+from equipoise.tree.betting_tree import SHOWDOWN
+from equipoise.walk.betting_program import BettingProgram
+from equipoise.walk.last_street.packing import (
+    EntryBatches,
+    EntryBuffers,
+    PackedEntries,
+    factors_at,
+    make_entry_buffers,
+    pack_entries,
+    row_at,
+)
+from equipoise.walk.last_street.program import NOTHING, SET, op_at
+from equipoise.walk.last_street.terminals import MyTerminals, OpBuffers, board_holes, make_op_buffers, run_op
+from equipoise.walk.plan import Plan, padded
 
 
-class Space(NamedTuple):
-    """Memory of one thread. The first two are of the board before, [batch, hole, lane]."""
+class LastStreet(NamedTuple):
+    """The last street of one walker, and how its opponent plays there."""
 
-    reach_above: F32
-    value_above: F32
-    rows: Rows
-    ones: F32  # [lane]
-    few: F32  # [row, hole of sixteen, lane]
+    batches: EntryBatches
+    first_chance: I64  # [batch] where its probabilities start, in lanes of sixteen
+    chance: F32  # [batch, decision, bucket, action, lane] flat; empty: the opponent is card-blind
+    buckets: int
 
 
-def make_space(last: LastStreet, widest_above: int, widest: int) -> Space:
-    """Memory for boards with at most so many holes, on the street before and on the last."""
-    precision: type = last.factor.dtype.type
-    above = last.deal.size * padded(widest_above)
-    ones = aligned_zeros(LANES, precision)
-    ones[:] = 1
-    return Space(
-        reach_above=aligned_zeros(above, precision),
-        value_above=aligned_zeros(above, precision),
-        rows=make_rows(last.reach_rows, last.value_rows, widest, precision),
-        ones=ones,
-        few=aligned_zeros(last.value_rows * LANES * LANES, precision),
+class BestResponseBuffers(NamedTuple):
+    """Memory of one thread."""
+
+    entries: EntryBuffers
+    ops: OpBuffers
+    block: F32  # [row, hole of sixteen, lane]
+
+
+@dataclass(frozen=True, eq=False)
+class LastStreetProgram:
+    """The last street of one walker, before its opponent's strategy is known."""
+
+    packed: PackedEntries
+
+    def against_card_blind(self, path: F64, precision: type = np.float32) -> LastStreet:
+        """Against an opponent that ignores its cards: `path` is its reach probability of each place."""
+        batches = self.packed.arrays(path, precision)
+        return LastStreet(batches, np.zeros(len(batches.num_lanes), np.int64), np.zeros(0, precision), 0)
+
+    def against_buckets(self, chances: Callable[[int], F32], buckets: int, precision: type = np.float32) -> LastStreet:
+        """Against an opponent that plays by bucket: `chances(place)` is a decision's [bucket, action] table."""
+        parts: list[Any] = []
+        for shape, lanes in self.packed.batches:
+            for offset in shape.decisions:
+                tables = [chances(places[offset]) for places in lanes]
+                block = np.zeros((*tables[0].shape, LANES), precision)
+                block[:, :, : len(tables)] = np.stack([_normalized(table, precision) for table in tables], axis=2)
+                parts.append(block.ravel())
+        sizes = np.array([shape.actions * buckets for shape, _ in self.packed.batches], np.int64)
+        chance = aligned(np.concatenate(parts), precision)
+        return LastStreet(self.packed.arrays(precision=precision), np.cumsum(sizes) - sizes, chance, buckets)
+
+
+def compile_last_street(program: BettingProgram, walker: int) -> LastStreetProgram | None:
+    """The ops of the last street; None where they do not apply: with rake, locked nodes or holes of another size."""
+    arrays, rules = program.arrays, program.tree.rules
+    if rules.rounds < 2 or rules.hole_cards != 2 or arrays.locked.any():
+        return None
+    if (arrays.meet[walker][arrays.kind == SHOWDOWN] != 0).any():
+        return None
+    packed = pack_entries(program, walker)
+    return LastStreetProgram(packed) if packed.batches else None
+
+
+def _normalized(table: Any, precision: Any) -> Any:
+    """[bucket, action] with sums of one, so that folds are the rest; a bucket without probabilities plays uniformly."""
+    total = table.sum(axis=1, keepdims=True, dtype=precision)
+    return np.where(total > 0, table / np.where(total > 0, total, 1), 1 / table.shape[1]).astype(precision)
+
+
+def make_best_response_buffers(last: LastStreet, holes_above: int, holes: int) -> BestResponseBuffers:
+    """Memory for boards with at most this many holes, on the street before the last and on the last."""
+    batches, precision = last.batches, last.batches.factor.dtype.type
+    return BestResponseBuffers(
+        entries=make_entry_buffers(len(batches.num_lanes), holes_above, precision),
+        ops=make_op_buffers(batches.reach_rows, batches.value_rows, holes, precision),
+        block=aligned_zeros(batches.value_rows * LANES * LANES, precision),
     )
 
 
 @kernel
-def pack_reach(board: Int, plan: Plan, last: LastStreet, space: Space, work: WalkBuffers) -> None:
-    """Put the reach of the entries below a board side by side, and clear their values."""
-    street = np.int64(plan.boards.street[board])
-    length = padded(plan.boards.counts[board, 1 - plan.walker])
-    for batch in range(last.deal.shape[0]):
-        for lane in range(LANES):
-            row = max(last.deal_reach[batch, lane], 0)
-            work.reach_at[lane] = work.reach_base[street] + row * length
-        out = space.reach_above[batch * length * LANES : (batch + 1) * length * LANES]
-        for start in range(0, length, LANES):
-            gather_tile(work.reach, work.reach_at, start, out)
-    for i in range(space.value_above.size):
-        space.value_above[i] = 0
-
-
-@kernel
-def unpack_values(board: Int, plan: Plan, last: LastStreet, space: Space, work: WalkBuffers) -> None:
-    """Put the values of the entries below a board into the rows of the deals that they open from."""
-    street = np.int64(plan.boards.street[board])
-    length = padded(plan.boards.counts[board, plan.walker])
-    for batch in range(last.deal.shape[0]):
-        for lane in range(LANES):
-            row = last.deal[batch, lane]
-            spare = work.value.size - length
-            work.value_at[lane] = spare if row == NOTHING else work.value_base[street] + row * length
-        lanes = space.value_above[batch * length * LANES : (batch + 1) * length * LANES]
-        for start in range(0, length, LANES):
-            scatter_tile(lanes, start, space.ones, work.value_at, work.value)
-
-
-@kernel
-def answer_boards(first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U32, space: Space) -> None:
-    """Best responses on boards of the last street to a strategy by bucket, added to the values of the board before."""
-    boards, walker, rows = plan.boards, plan.walker, space.rows
+def respond_to_buckets(
+    first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U32, buffers: BestResponseBuffers
+) -> None:
+    """Best responses on last boards to a strategy by bucket, added to the values of the board before."""
+    boards, walker, batches, rows = plan.boards, plan.walker, last.batches, buffers.ops
     above = boards.parent[first]
     my_length, their_length = padded(boards.counts[above, walker]), padded(boards.counts[above, 1 - walker])
-    for batch in range(last.deal.shape[0]):  # its rows of the board before stay in the cache
-        reach_above = row_at(space.reach_above, batch, their_length)
-        value_above = row_at(space.value_above, batch, my_length)
+    for batch in range(batches.num_lanes.size):  # its rows of the board before stay in the cache
+        reach_above = row_at(buffers.entries.reach, batch, their_length)
+        value_above = row_at(buffers.entries.value, batch, my_length)
+        first_op = batches.first_op[batch]
         for board in range(first, stop):
             if plan.weights[board] == 0.0:
                 continue
-            holes, theirs = holes_of(board, plan, rows), boards.first[board, 1 - walker]
-            my_before, their_before = places_before(board, walker, plan), places_before(board, 1 - walker, plan)
-            stride = their_before.size + 1
-            for row in range(last.reach_rows):
+            holes, theirs = board_holes(board, plan, rows), boards.first[board, 1 - walker]
+            my_parents, their_parents = parent_positions(board, walker, plan), parent_positions(board, 1 - walker, plan)
+            stride = their_parents.size + 1
+            for row in range(batches.reach_rows):
                 store(rows.reach, row * stride + stride - 1, zeros(rows.reach))
-            for j in range(their_before.size):
-                store(rows.reach, j, load(reach_above, their_before[j]))
-            here = cells[theirs : theirs + their_before.size]
-            for number in range(last.first_step[batch], last.end_step[batch]):
-                step = step_at(last.steps, number)
-                opened = number if step.opened == NOTHING else last.first_step[batch] + step.opened
-                start, size = last.first_chance[batch] + step.chance * last.buckets, step.actions * last.buckets
+            for j in range(their_parents.size):
+                store(rows.reach, j, load(reach_above, their_parents[j]))
+            here = cells[theirs : theirs + their_parents.size]
+            for i in range(first_op, batches.end_op[batch]):
+                op = op_at(batches.ops, i)
+                opened = i if op.opened == NOTHING else first_op + op.opened
+                start, size = last.first_chance[batch] + op.chance * last.buckets, op.actions * last.buckets
                 chance = last.chance[start * LANES : (start + size) * LANES]
-                take_step(step, _my_ends(opened, batch, last), _factors(number, batch, last), chance, here, holes, rows)
-            for i in range(my_before.size):
-                at = my_before[i]
+                mine = _my_terminals(opened, batch, batches)
+                run_op(op, mine, factors_at(i, batch, batches), chance, here, holes, rows)
+            for i in range(my_parents.size):
+                at = my_parents[i]
                 store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(rows.value, i)))
 
 
 @view
-def places_before(board: Int, player: Int, plan: Plan) -> U16:
-    """Where the holes of a player are in the lists of the board before."""
+def parent_positions(board: Int, player: Int, plan: Plan) -> U16:
+    """[hole] the positions of a player's holes in the list of the board before."""
     first = plan.boards.first[board, player]
     return plan.boards.before[first : first + plan.boards.counts[board, player]]
 
 
 @view
-def _factors(step: Int, batch: Int, last: LastStreet) -> F32:
-    at = last.first_factor[batch] + 2 * (step - last.first_step[batch])
-    return last.factor[at * LANES : (at + 2) * LANES]
-
-
-@view
-def _my_ends(number: Int, batch: Int, last: LastStreet) -> MyEnds:
-    step = step_at(last.steps, number)
-    return MyEnds(_factors(number, batch, last), step.fold != NOTHING, step.call != NOTHING, step.most != SET)
+def _my_terminals(index: Int, batch: Int, batches: EntryBatches) -> MyTerminals:
+    op = op_at(batches.ops, index)
+    return MyTerminals(factors_at(index, batch, batches), op.fold != NOTHING, op.call != NOTHING, op.most != SET)
