@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_whole(stopped: Path, monkeypat
             run(stopped, 500, resume=True)
     message = str(refused.value)
     assert "No space left on device" in message
-    assert "iteration 400 is whole" in message
+    assert "iteration 400 is intact" in message
     assert "\n" not in message
     assert not list(stopped.glob("**/.*"))
     assert tables(stopped, 400) == before
