@@ -1,4 +1,4 @@
-"""One door to both measures of an agent: the exact best response where it can be had, else a lower bound."""
+"""One function for both measures of an agent: the exact best response where it is feasible, else a lower bound."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def measure_agent(
     """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
-    in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
+    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
     all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
-    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands, 1 if
-    not given. An option of the other method is refused. `progress` is told a stage and the fraction done.
+    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands
+    (default: 1). Options of the other method are refused.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")

@@ -1,12 +1,11 @@
 """Local best response: a lower bound on exploitability, for agents and games too large for an exact best response.
 
-(Lisy and Bowling 2017.) A player that knows the agent's strategy keeps the range of holes the agent can have, and at
-each decision takes the action that would be best if both checked and called from then on: a raise also wins the pot
-from the holes that fold to it at once. What such a player wins, a best response wins too.
-The bound is estimated from hands, with less noise than play at a table and the same mean. The agent's cards are never
-dealt: its actions are drawn from its range, a fold is paid by its probability, a showdown (and an all-in before it) by
-the mean over the range and all boards to come. Luck in what is drawn (what the hand would be worth if both checked from
-there on, less the mean of that) has mean zero, and what of the result it explains is taken away.
+(Lisy and Bowling 2017.) A player that knows the agent's strategy tracks the agent's range, and at each decision takes
+the action that would be best if both players checked and called from then on, counting the holes that fold to a raise.
+A best response wins at least as much. The bound is estimated from hands, with less variance than real play and the same
+mean: the agent's cards are never dealt. Its actions are drawn from its range, a fold counts by its probability, and a
+showdown (or an earlier all-in) by the mean over the range and all boards to come. Control variates of mean zero (the
+change of the check-down value at each draw) reduce the variance further.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A strategy measured beside another one, on the same flops: what a few flops say of the difference is much surer.
+"""A strategy measured against a reference on the same flops: the difference is much more certain than the levels.
 
-Limit hold'em has 1,755 flops, hours of walking for one strategy. Flops differ far more from each other than strategies
-do on one flop: from the same small sample the difference of two has an interval several times as narrow as either's
-level (`flop_sample.py`). Where the reference was once walked over all flops, and the file of them is at hand, its exact
-exploitability and the difference give the level, too.
+All 1,755 flops of limit hold'em take hours per strategy. On the same small sample, the interval of a difference is
+several times narrower than that of either level (`flop_sample.py`). If a file has all flops of the reference, its
+exact exploitability plus the difference gives the level, too.
 """
 
 from __future__ import annotations

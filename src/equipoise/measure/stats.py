@@ -91,18 +91,17 @@ class Moments:
 
 
 def without_luck(halves: tuple[Moments, Moments]) -> Moments:
-    """Moments of observations' first number less what the others, of mean zero, explain of it: the same mean, less
-    noise.
+    """Moments of the first number after removing control variates (the other numbers, of mean zero).
 
-    IN: those of the even and of the odd observations. Slopes for each half are fitted to the other half, so that they
-    are independent of what they multiply: no bias.
+    IN: moments of the even and of the odd observations. The slopes of each half are fitted on the other half, so they
+    are independent of what they multiply and the mean stays unbiased.
     """
     mine, others = halves
     return mine.weighted(_luck_weights(others)) + others.weighted(_luck_weights(mine))
 
 
 def _luck_weights(fitted: Moments) -> F64:
-    """1 for the first number, and what takes away of it what the others explain: minus the slopes of a regression."""
+    """Weights: 1 for the first number, minus the slopes of its regression on the others."""
     weights = np.zeros(len(fitted.mean))
     weights[0] = 1.0
     if fitted.count >= LEAST_FITTED * (len(weights) - 1):
