@@ -5,8 +5,8 @@ Any value estimate u gives an unbiased result: to the chips, add E[u] - u for ev
 u is averaged over the holes of a known player, weighted by reach; an unknown player has its actual hole. We deviate in
 two ways. Estimates are made at the start of a round and are fair under dealing (u before a deal is the mean of u
 after), so deals need no correction. Within a round, u is the expectation of the estimates at its end, with known
-strategies or, for an unknown player, a model. So a round adds E[u at its end] - u at its start, and an unknown player's action adds
-the change that it causes.
+strategies or, for an unknown player, a model. So a round adds E[u at its end] - u at its start, and an unknown player's
+action adds the change that it causes.
 """
 
 from __future__ import annotations
