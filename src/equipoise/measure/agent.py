@@ -8,7 +8,7 @@ from pathlib import Path
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import load_agent, load_player
 from equipoise.core.errors import InputError, shown
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, stage
 from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
@@ -87,7 +87,7 @@ def measure_agent(
     agent, rules, own_menu = load_agent(what, game, menu)
     return exploitability(
         rules, agent, menu=own_menu, sample_flops=sample_flops, seed=seed, threads=threads, out=out,
-        progress=(lambda fraction: progress("best response", fraction)) if progress else None,
+        progress=stage(progress, "best response"),
     )  # fmt: skip
 
 

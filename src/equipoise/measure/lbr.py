@@ -28,7 +28,7 @@ from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Fraction, Progress
+from equipoise.core.progress import Fraction, Progress, stage
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
@@ -120,14 +120,14 @@ def local_best_response(
         raise InputError(f"{minutes} minutes", remedy="play for some time")
     threads = thread_count(threads)
     if needs_table(rules):
-        equity_table(rules, threads=threads, progress=_stage(progress, "equities before the flop, once"))
+        equity_table(rules, threads=threads, progress=stage(progress, "equities before the flop, once"))
     started = time.monotonic()
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
-    report = _stage(progress, "local best response")
+    tick = stage(progress, "local best response") or (lambda _fraction: None)
     responder.prepare()
     turns = [Moments(1 + LUCK) for _ in range(TURNS)]
-    for played in _on_cores(responder, most, seed, threads, started, end, report):
+    for played in _on_cores(responder, most, seed, threads, started, end, tick):
         for turn, moments in enumerate(turns):
             moments.add(np.array(played[turn::TURNS]))
     first, second = (without_luck((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
@@ -140,10 +140,6 @@ def local_best_response(
         from_street=rules.street_name(responder.from_street),
         bets=() if rules.limit else responder.bets,
     )
-
-
-def _stage(progress: Progress | None, name: str) -> Fraction:
-    return (lambda fraction: progress(name, fraction)) if progress else (lambda _fraction: None)
 
 
 def read_street(street: int | str, rules: GameRules) -> int:
@@ -195,13 +191,7 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder,
-    hands: int | None,
-    seed: int,
-    threads: int,
-    started: float,
-    end: float | None,
-    report: Fraction,
+    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tick: Fraction
 ) -> Iterator[list[Played]]:
     """What each hand won, in order, in chunks.
 
@@ -223,7 +213,7 @@ def _on_cores(
             values = waiting.popleft().result()
             done += len(values)
             by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
-            report(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            tick(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
             yield values
 
 

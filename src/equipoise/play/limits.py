@@ -1,8 +1,8 @@
 """Limits on what a peer may use: time, bytes, places, and unambiguous JSON only.
 
-A deadline holds for a whole message, so slow bytes do not extend it. Places (connections, sessions) have limits in total
-and per peer. When they run out, a newcomer replaces another place: of the peer that holds the most, the unused ones
-first, then the longest idle. A place whose answer is being computed is never taken.
+A deadline holds for a whole message, so slow bytes do not extend it. Places (connections, sessions) have total limits
+and limits per peer. When they run out, a newcomer replaces another place: of the peer that holds the most, an unused
+one first, then the longest idle. A place whose answer is being computed is never taken.
 """
 
 from __future__ import annotations

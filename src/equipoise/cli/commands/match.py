@@ -32,9 +32,7 @@ def match(
         bool, typer.Option("--duplicate/--no-duplicate", help="Play each deal twice, with seats swapped.")
     ] = True,
     aivat: Annotated[bool, typer.Option("--aivat", help="Also reduce variance by AIVAT (a few ms per hand).")] = False,
-    log: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Log every hand to a .acpc, .log, .phh or .phhs file.")
-    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="Log of hands: .acpc, .log, .phh or .phhs.")] = None,
     replay: Annotated[str | None, typer.Option(metavar="LOG", help="Replay and check the hands of a log.")] = None,
     out: Annotated[
         str | None,

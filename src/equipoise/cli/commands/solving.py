@@ -40,9 +40,7 @@ def solve(
         typer.Option(min=0, help="Stop at this exploitability, in percent of the pot (big blind); 0: never."),
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 10_000,
-    variant: Annotated[
-        str, typer.Option(help="CFR variant: cfr, cfr+, linear, discounted, practical or predictive.")
-    ] = "practical",
+    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
     threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
     line: Annotated[str, typer.Option(help='show: the betting line, e.g. "check, bet 100".')] = "",
@@ -111,9 +109,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     minutes: Annotated[float | None, typer.Option(help="Maximum minutes of training, in total.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Maximum number of iterations, in total.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=0, help="Number of threads; 0: all cores; 1 is reproducible.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=0, help="Number of threads; 0: all; 1: reproducible.")] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe.")
     ] = None,
