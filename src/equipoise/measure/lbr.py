@@ -284,7 +284,7 @@ class Hand:
     def played(self) -> Played:
         """What the responder wins, and its luck: of its hole (two numbers), the board, the agent's actions.
 
-        The agent's folds are paid by their probability, and the hand goes on without them.
+        The agent's folds count by their probability, and the hand continues without them.
         """
         track = self.responder.agent.follow(1 - self.player)
         while not track.state.is_over and self.chance > 0:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, app, console, print_json, refuse_all_but, refuse_options
+from equipoise.cli.app import Json, Threads, app, console, print_json, refuse_all_but, refuse_options
 from equipoise.cli.files import Force, check_outputs, report_files
 
 
@@ -55,7 +55,7 @@ def equity(
     second: Annotated[str, typer.Argument(metavar="HANDS", help="The opponent's hand or range.")],
     board: Annotated[str, typer.Option(help="Three, four or five board cards (default: preflop).")] = "",
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand of the first range.")] = False,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     as_json: Json = False,
 ) -> None:
     """Compute the exact equity of hands or ranges, if nobody folds."""
@@ -174,7 +174,7 @@ def abstraction_compare(
     lbr_hands: Annotated[int | None, typer.Option(help="No-limit: number of hands of LBR (10,000).")] = None,
     hands: Annotated[int, typer.Option(min=4, help="Number of hands per match.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of flops, LBR and matches.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of all recipes.")
     ] = None,

@@ -76,14 +76,15 @@ def compare_abstractions(
     measuring = Measuring.of(read[0].game.rules, read[0].game.menu, flops, lbr_hands, seed)
     plans = [(_by_cfr_br(recipe, stage, trunk), _by_cfr(recipe) if cfr else None) for recipe in read]
     costs = {recipe.name: cost_of(recipe) for recipe, _ in plans}  # refuses infeasible recipes here
-    _check_different(read, progress or _quiet)
+    progress = progress or (lambda _stage, _done: None)
+    _check_different(read, progress)
     with _folder(out) as folder:
-        lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress or _quiet, say or _silent)
+        lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress, say or (lambda _line: None))
         try:
             curves = {by_cfr_br.name: lab.curves(by_cfr_br, by_cfr) for by_cfr_br, by_cfr in plans}
             found = lab.matches(curves, hands, seed)
         except KeyboardInterrupt:
-            lab.say("stopped" if out is None else f"stopped; the same command goes on in {folder}")
+            lab.say("stopped" if out is None else f"stopped; the same command continues in {folder}")
             raise
         rows = [_row(name, cost, curves, found) for name, cost in costs.items()]
         rows.sort(key=lambda row: (row.cfr_br.last.mbb, row.name))
@@ -93,14 +94,6 @@ def compare_abstractions(
         if out is not None:
             _write(result, folder)
     return result
-
-
-def _quiet(stage: str, done: float) -> None:
-    del stage, done
-
-
-def _silent(line: str) -> None:
-    del line
 
 
 def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str]) -> list[Recipe]:

@@ -71,7 +71,7 @@ class DealerResult:
 
 
 class _StopError(Exception):
-    """The match cannot go on."""
+    """The match cannot continue."""
 
 
 def deal_match(
