@@ -29,11 +29,11 @@ class Referenced:
 
     @property
     def level(self) -> tuple[float, float] | None:
-        """Exploitability by way of the reference, and half its interval: none if all that is known is a difference."""
+        """Exploitability by way of the reference, and half its interval; None if only the difference is known."""
         return None if self.exact is None else (self.exact + self.difference[0], self.difference[1])
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, for `--json`: those of the estimate, and the reference's."""
+        """Plain values, for `--json`: the estimate, and the reference."""
         less, width = self.difference
         beside: dict[str, Any] = {"what": self.reference, "less_mbb": less, "ci95_mbb": width}
         if self.level:
@@ -57,7 +57,7 @@ def measure_by_reference(
     """Measure a run, a strategy file or a named agent and a reference on the same sample of flops.
 
     `reference_flops` is the file that a measurement of the reference kept (`out` of `exploitability`): flops that are
-    in it are not walked again, others are added.
+    in it are not walked again; others are added.
     """
     pairs = [(what, out), (reference, reference_flops)]
     agents = [load_agent(name, game, menu) for name, _ in pairs]

@@ -198,10 +198,7 @@ def buckets_by(
     Cached on disk, as in `build_map`.
     """
     if source.deals(rules.rounds - 1) != rules.deals(rules.rounds - 1) or source.deck != rules.deck:
-        raise InputError(
-            f"{source.name} deals other cards than {rules.name}",
-            remedy="use a game that deals the same",
-        )
+        raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a longer game")
     said = [street.model_dump_json(exclude_unset=True) if street else "lossless" for street in streets]
     recipe = f"{' '.join(said)}, features of {source.board_cards}, seed {seed}"
     path = cache_folder("abstractions") / f"{fingerprint(rules, recipe)}.buckets"
