@@ -174,7 +174,7 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
         process.send_signal(signal.SIGINT if number == 1 else signal.SIGKILL)
         answer, told = process.communicate(timeout=120)
         assert (answer, process.returncode) == ("", 130 if number == 1 else -signal.SIGKILL)
-        assert ("stopped; the same command goes on in" in told) == (number == 1)
+        assert ("stopped; the same command continues in" in told) == (number == 1)
     assert not (out / "compare.json").exists()
     kept = out / "runs" / "two" / "cfr-br" / "curve.points"
     before = load_header(kept, FORMAT, remedy="")["points"]

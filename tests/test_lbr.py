@@ -31,7 +31,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.lbr import considered_raises, read_bets, read_street
-from equipoise.measure.stats import Moments, without_luck
+from equipoise.measure.stats import Moments, apply_control_variates
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -247,7 +247,7 @@ def unlucky(values: np.ndarray, luck: np.ndarray, block: int = 6) -> Moments:  #
     for start in range(0, len(rows), block):
         for half in range(2):
             halves[half].add(rows[start : start + block][half::2])
-    return without_luck(halves)
+    return apply_control_variates(halves)
 
 
 def test_luck_is_taken_away_and_nothing_else() -> None:

@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_whole(stopped: Path, monkeypat
             run(stopped, 500, resume=True)
     message = str(refused.value)
     assert "No space left on device" in message
-    assert "iteration 400 is whole" in message
+    assert "iteration 400 is intact" in message
     assert "\n" not in message
     assert not list(stopped.glob("**/.*"))
     assert tables(stopped, 400) == before
@@ -356,7 +356,7 @@ def test_folders_and_recipes_that_do_not_fit_are_refused(stopped: Path, tmp_path
     for resume in (False, True):
         with pytest.raises(InputError):
             run(tmp_path / "file", 500, resume=resume)
-    with pytest.raises(InputError, match="never stops"):
+    with pytest.raises(InputError, match="has no stopping condition"):
         run(tmp_path / "new", None, recipe=read_recipe({"game": "leduc"}))
     with pytest.raises(InputError, match="positive"):
         run(tmp_path / "new", None, minutes=-1)
@@ -447,7 +447,7 @@ def test_minutes_stop_a_run(tmp_path: Path) -> None:
 
 
 def test_the_average_positive_regret_is_what_it_says() -> None:
-    rules = recipe().rules
+    rules = recipe().game.rules
     tree = build_tree(rules)
     solver = StandIn(tree, BucketMap.lossless(rules), 1)
     solver.run(7)

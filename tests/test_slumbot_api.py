@@ -590,8 +590,8 @@ def test_a_request_without_host_is_refused() -> None:
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        (b'{"incr": "f", "incr": "c"}', "'incr' stands twice"),
-        (b'{"a": {"b": 1, "b": 1}}', "'b' stands twice"),
+        (b'{"incr": "f", "incr": "c"}', "'incr' is a duplicate key"),
+        (b'{"a": {"b": 1, "b": 1}}', "'b' is a duplicate key"),
         (b'{"incr": NaN}', "NaN"),
         (b'{"incr": -Infinity}', "Infinity"),
         (b'{"incr": ' + b"9" * 4000 + b"}", "incr"),
@@ -665,7 +665,7 @@ def test_an_answer_has_one_deadline(start: bytes) -> None:
         (b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\n{}", "HTTP status 500"),
         (b"HTTP/1.1 400 No\r\n\r\n" + b'{"error_msg": "who are you"}', "the server says 'who are you'"),
         (b"\x1b[2J\x07\r\n\r\n", "no HTTP"),
-        (OK + b'\r\n{"action": "", "action": "c"}', "'action' stands twice"),
+        (OK + b'\r\n{"action": "", "action": "c"}', "'action' is a duplicate key"),
         (OK + b'\r\n{"error_msg": "' + b"\\u001b[2J" * 100 + b'"}', "the server says"),
         (OK + b"\r\n" + b"[" * 60_000, "no JSON object"),
         (OK + b'\r\n{"winnings": ' + b"9" * 6000 + b"}", "no JSON object"),

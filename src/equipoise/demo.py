@@ -1,7 +1,7 @@
-"""`make demo`: the whole way on the real game, from cards to an agent at the table, every number computed on the spot.
+"""`make demo`: the whole pipeline on the real game, from cards to an agent at the table, every number computed live.
 
 Buckets, a blueprint of no-limit hold'em, its lower bound by local best response, and matches against the named agents.
-What is finished is kept in the run's folder: interrupted and started again, it goes on.
+Finished work is kept in the run's folder: after an interruption, the demo continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from equipoise.strategy.file import read_about
 
 Result = TypeVar("Result")
 
-# To compare with: combinatorics textbooks, Bowling and others 2015, Southey and others 2005.
+# Published values: combinatorics textbooks, Bowling and others 2015, Southey and others 2005.
 FIVE_CARD_HANDS = (1302540, 1098240, 123552, 54912, 10200, 5108, 3744, 624, 40)
 LIMIT_INFOSETS = 319_365_922_522_608
 LEDUC_VALUE = -0.0856064
@@ -61,7 +61,7 @@ def main() -> None:
         agent = equipoise.load_player(str(FOLDER))
         _table(_bound(agent), _matches(agent))
     except KeyboardInterrupt:
-        print("\ninterrupted; `make demo` goes on from here")
+        print("\ninterrupted; `make demo` continues from here")
         sys.exit(exit_code())
     except InputError as error:
         print(f"equipoise: {error}", file=sys.stderr)
@@ -77,7 +77,7 @@ def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
 
 def _cards() -> None:
     ranker = Ranker(cards=5)
-    ranker.rank(range(5))  # tables and compiled code are built on the very first run, then cached
+    ranker.rank(range(5))  # the first run builds tables and compiles; later runs load them from the cache
     hands = np.fromiter(itertools.chain(*itertools.combinations(range(52), 5)), np.uint8).reshape(-1, 5)
     ranks, seconds = _timed(lambda: ranker.ranks(hands))
     names = [ranker.class_name(rank) for rank in range(int(ranks.max()) + 1)]
@@ -116,7 +116,7 @@ def _blueprint() -> None:
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
     else:
-        print("   trained before; remove the folder to train again")
+        print("   already trained; remove the folder to train again")
     measured = [row for row in folder.read_metrics() if row.get("lbr_mbb") is not None]
     print("   seconds   iterations   average positive regret   LBR lower bound, mbb/hand")
     for row in measured:

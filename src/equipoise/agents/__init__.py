@@ -1,1 +1,1 @@
-"""Agents: what sits down at a table, and what can be measured."""
+"""Agents: players at a table, and strategies that can be measured."""

@@ -1,9 +1,9 @@
-"""What sits at a table: the interface of agents, and how one is followed through a hand from outside.
+"""The interface of agents, and of tracks: an agent followed through a hand by an observer.
 
-An agent is asked what it does in a view: the betting so far, its own cards, the board. It keeps nothing between
-questions, so that a match can be resumed, replayed and measured; where an agent draws something in the middle of a
-hand (how to read a bet that is not in its tree), its probabilities are those of the mixture, given its own actions so
-far. A track is the same agent seen by somebody who does not know its cards: its probabilities for all holes at once.
+An agent answers what it does in a view: the betting so far, its own cards, the board. It keeps no state between
+questions, so a match can be resumed, replayed and measured. If it randomises in the middle of a hand (to read a bet
+that is not in its tree), its probabilities are those of the mixture, given its own actions so far. A track is the agent
+as seen by an observer who does not know its cards: probabilities for all holes at once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from equipoise.core.jit import F64, U8
 from equipoise.games.betting_state import CALL, FOLD, BettingState, action_text
 from equipoise.games.rules import GameRules
 
-_ROUNDING = 1e-6  # how far the sum of probabilities may be from one
+_ROUNDING = 1e-6  # tolerance of the sum of probabilities
 
 
 @dataclass(frozen=True)
 class View:
-    """What a player sees: the betting, whose eyes these are, its hole cards, the board so far."""
+    """What a player sees: the betting, which player it is, its hole cards, the board so far."""
 
     state: BettingState
     player: int
@@ -39,7 +39,7 @@ class View:
 
 
 class Track(Protocol):
-    """An agent followed through a hand. A value: each step returns a new track and leaves this one as it is."""
+    """An agent followed through a hand. Immutable: each step returns a new track."""
 
     @property
     def state(self) -> BettingState:
@@ -47,31 +47,28 @@ class Track(Protocol):
 
     @property
     def board(self) -> tuple[int, ...]:
-        """The board cards it has seen; before it is asked to act in a round, all of that round."""
+        """The board cards seen; all of a round before the agent acts in it."""
 
     @property
     def reach(self) -> F64:
-        """[hole] how likely its own actions so far were with each hole, 0 where the board has one of its cards."""
+        """[hole] probability of its own actions so far with each hole; 0 where the board blocks the hole."""
 
     def probabilities(self) -> tuple[tuple[int, ...], F64]:
-        """Where it is to act: the actions it may take, and float64[action, hole], which sums to one for every hole
-
-        that the board does not block and that it can have here.
-        """
+        """Where it is to act: its actions, and float64[action, hole], which sums to one for every possible hole."""
 
     def after(self, action: int) -> Track:
-        """Either player's next action."""
+        """The track after either player's action."""
 
     def dealt(self, board: tuple[int, ...]) -> Track:
-        """The whole board so far, when more of it is dealt."""
+        """The track after a deal; `board` is the whole board so far."""
 
 
 class Agent(Protocol):
-    """What plays. `act` draws from `probabilities`; all answers are legal in the real game."""
+    """A player. `act` draws from `probabilities`; all answers are legal in the real game."""
 
     @property
     def name(self) -> str:
-        """What it is called in logs and tables."""
+        """Its name in logs and tables."""
 
     @property
     def rules(self) -> GameRules:
@@ -81,17 +78,17 @@ class Agent(Protocol):
         """The action it takes where it is to act: FOLD, CALL or the total raised to, as in `games/betting_state.py`."""
 
     def probabilities(self, view: View) -> dict[int, float]:
-        """How likely it takes each action where it is to act."""
+        """The probability of each action where it is to act."""
 
     def range(self, view: View) -> F64:
-        """[hole] how likely its own actions so far were with each hole; the view's own hole does not matter."""
+        """[hole] probability of its own actions so far with each hole; ignores the hole of the view."""
 
     def follow(self, player: int, hole: int | None = None) -> Track:
-        """A track from the start of a hand, of all holes or of one (its arrays then have one entry)."""
+        """A track from the start of a hand, for all holes or one (arrays then have one entry)."""
 
 
 class Tracked(ABC):
-    """What follows from tracks: the answers to all other questions."""
+    """Base class: answers all other questions by tracks."""
 
     rules: GameRules
 
@@ -105,7 +102,7 @@ class Tracked(ABC):
         return list(chances)[draw_index(np.fromiter(chances.values(), np.float64, len(chances)), rng)]
 
     def probabilities(self, view: View) -> dict[int, float]:
-        """Those of the view's hole."""
+        """The probabilities for the view's hole."""
         if view.state.player != view.player:
             raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
         hole = hole_index(view.hole)
@@ -113,7 +110,7 @@ class Tracked(ABC):
         return {action: float(chance) for action, chance in zip(actions, chances[:, 0], strict=True) if chance > 0}
 
     def range(self, view: View) -> F64:
-        """Of all holes."""
+        """The reach of all holes."""
         return track_to(self.follow(view.player), view).reach
 
 
@@ -141,7 +138,7 @@ Function: TypeAlias = Callable[[View], Answer]
 
 @dataclass(frozen=True, eq=False)
 class FunctionAgent(Tracked):
-    """Any Python function of a view. It returns an action, or the probability of every action that it may take.
+    """An agent from a Python function of a view, which returns an action or the probabilities of actions.
 
     >>> from equipoise import load_game, match
     >>> caller = FunctionAgent("caller", load_game("leduc"), lambda view: CALL)
@@ -160,13 +157,13 @@ class FunctionAgent(Tracked):
         return FunctionTrack(self, player, chosen, BettingState.start(self.rules), (), np.ones(len(chosen)))
 
     def probabilities(self, view: View) -> dict[int, float]:
-        """The function's own: what it does here does not depend on how it would have come here."""
+        """The function's answer, whether or not it would have played to this view."""
         if view.state.player != view.player:
             raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
         return {action: chance for action, chance in self.ask(view).items() if chance > 0}
 
     def ask(self, view: View) -> dict[int, float]:
-        """The function's answer as probabilities by action; one that is wrong is refused."""
+        """The function's answer as probabilities by action; invalid answers are refused."""
         answer = self.function(view)
         given: object = {answer: 1.0} if _is_whole(answer) else answer
         if not isinstance(given, Mapping):
@@ -185,7 +182,7 @@ class FunctionAgent(Tracked):
         return chances
 
     def _wrong(self, view: View, answer: object, why: str) -> InputError:
-        """A wrong answer: who gave it, where, and what would have been right."""
+        """The error for an invalid answer."""
         return InputError(
             f"agent {shown(self.name)} answers {_short(answer)} {view_text(view)}: {why}",
             remedy=f"{view.state.legal_text()} ({FOLD} folds, {CALL} checks or calls, else the total raised to)",
@@ -197,13 +194,13 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 
 def _short(value: object, most: int = 80) -> str:
-    """A value as Python writes it, cut where it is long."""
+    """The repr of a value, cut to length."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def view_text(view: View) -> str:
-    """Where a player is, in words: its cards, the board, the betting by round."""
+    """A view in words: cards, board, betting by round."""
     deck = view.state.rules.deck
     board = f" on {deck.text(view.board)}" if view.board else ""
     rounds = (", ".join(action_text(action) for action in actions) for actions in view.state.rounds)
@@ -226,7 +223,7 @@ class FunctionTrack:
     def _answers(self) -> tuple[tuple[int, ...], F64]:
         found: dict[int, F64] = {}
         for at, cards in enumerate(self.holes.tolist()):
-            if self.reach[at] > 0 or len(self.holes) == 1:  # one hole is asked about wherever it is
+            if self.reach[at] > 0 or len(self.holes) == 1:  # a single hole is always asked about
                 for action, chance in self.agent.ask(View(self.state, self.player, tuple(cards), self.board)).items():
                     found.setdefault(action, np.zeros(len(self.holes)))[at] = chance
         actions = tuple(sorted(found))  # fold, call, raises ascending

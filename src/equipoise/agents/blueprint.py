@@ -1,4 +1,4 @@
-"""A solved strategy as an agent: its probabilities, and the bucket of every hole on the boards of a walk."""
+"""A solved strategy for the exact measure: its profile, and the bucket of every hole on the boards of a walk."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from equipoise.tree.board_buckets import buckets_of_places
 
 
 def blueprint(strategy: StrategyFile) -> ProfileStrategy:
-    """The agent that plays a strategy file."""
+    """The strategy of a file."""
     return profile_agent(strategy.name, strategy.profile, strategy.buckets)
 
 
 def profile_agent(name: str, profile: Profile, buckets: BucketMap) -> ProfileStrategy:
-    """The agent that plays a profile by the buckets of a map."""
+    """The strategy that plays a profile by the buckets of a map."""
     return ProfileStrategy(name, ByBucket(profile, buckets_of_places(buckets)))

@@ -1,8 +1,8 @@
-"""What a strategy must offer to be measured, and the agents that have a name.
+"""The interface of strategies that can be measured exactly, and the named strategies, which ignore their cards.
 
-A strategy gives the walk its tables for the boards of an engine: probabilities by hole, or, as the named agents do,
-probabilities by node that do not depend on the cards. One that plays by bucket also gives the bucket of every hole.
-Measuring walks one board of each class under renaming of suits, so a strategy must not tell suits apart either.
+A strategy gives the walk its tables for the boards of an engine: probabilities by hole, or by node if they do not
+depend on the cards. A strategy by bucket also gives the bucket of every hole. The measure walks one board per
+suit-isomorphism class, so a strategy must treat isomorphic hands alike.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ NAMES = ("always-fold", "always-call", "always-raise", "uniform")
 
 
 class Strategy(Protocol):
-    """What can be measured."""
+    """A strategy that can be measured exactly."""
 
     @property
     def name(self) -> str:
-        """What marks files made for it."""
+        """Its name in files made for it."""
 
     def tables(self, engine: Engine) -> Tables:
-        """What it plays on the boards of an engine."""
+        """Its tables for the boards of an engine."""
 
     def never(self, tree: BettingTree) -> Flags:
-        """[node] whether it never steps there from the node before, whatever its cards: nobody needs to walk those."""
+        """[node] whether it never takes the action that leads there, with any cards: such nodes are not walked."""
 
     @property
     def by_bucket(self) -> ByBucket | None:
-        """How it plays by bucket, if it does."""
+        """Its profile by bucket, if it has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class ByBucket:
     """A profile, and the bucket of every hole on the boards of a game."""
 
     profile: Profile
-    cells: Callable[[PublicCards], U32]  # [place] as the arrays of the boards are
+    cells: Callable[[PublicCards], U32]  # [place] as in the arrays of the boards
 
     def expand(self, engine: Engine, board: int, cells: U32, tables: Tables, but: int = -1) -> None:
-        """Write the probabilities of a board's holes into its blocks of the tables, of all players but one."""
+        """Write the probabilities of a board's holes into its blocks of the tables, for all players but one."""
         profile, program, boards = self.profile, engine.program.arrays, engine.cards.arrays
         street = int(boards.street[board])
         first, end = (int(program.group_first[program.street_groups[s]]) for s in (street, street + 1))
@@ -79,13 +79,13 @@ class ByBucket:
 
 @dataclass(frozen=True, eq=False)
 class ProfileStrategy:
-    """An agent that plays a profile."""
+    """A strategy given by a profile and buckets."""
 
     name: str
     by_bucket: ByBucket
 
     def never(self, tree: BettingTree) -> Flags:
-        """Nothing is ruled out whatever the cards."""
+        """Nothing is ruled out for all cards."""
         return np.zeros(len(tree), bool)
 
     def tables(self, engine: Engine) -> Tables:
@@ -113,7 +113,10 @@ def expand_rows(
     block: I64,
     rows: F32,
 ) -> None:
-    """Probabilities by node, bucket and action as rows [action, hole]. IN: by place, by hole, by player; OUT: rows."""
+    """Expand probabilities by node and bucket to rows [action, hole]. IN: by place, by hole, by player; OUT: rows.
+
+    Takes the arrays it needs, not the structures that hold them: these would take longer to compile.
+    """
     for i in range(offset.size):
         if offset[i] < 0 or player[start + i] == but:
             continue
@@ -127,10 +130,10 @@ def expand_rows(
 
 @dataclass(frozen=True)
 class CardBlindStrategy:
-    """An agent that does not look at its cards.
+    """A named strategy that ignores its cards.
 
-    `always-fold` folds when it can and else calls; `always-call` calls; `always-raise` makes the smallest raise when it
-    can and else calls; `uniform` plays all actions of the tree alike.
+    `always-fold` folds if it can, else calls; `always-call` calls; `always-raise` makes the smallest raise if it can,
+    else calls; `uniform` takes all actions of the tree with equal probability.
     """
 
     name: str
@@ -143,7 +146,7 @@ class CardBlindStrategy:
             )
 
     def chances(self, tree: BettingTree) -> F64:
-        """[node] the probability of the action that leads to a node, 1 where no decision does."""
+        """[node] the probability of the action that leads to a node; 1 if no decision does."""
         chosen = np.flatnonzero((tree.parent >= 0) & (tree.kind[tree.parent] == DECISION))
         parent, action = tree.parent[chosen], tree.action[chosen]
         fold, call = action == FOLD, action == CALL
@@ -172,7 +175,7 @@ class CardBlindStrategy:
 
 
 def _offered(tree: BettingTree, parent: I32, action: Flags) -> Flags:
-    """[child] whether its parent has a child that is such an action."""
+    """[child] whether its parent offers such an action."""
     offers = np.zeros(len(tree), bool)
     offers[parent[action]] = True
     return np.asarray(offers[parent])

@@ -1,7 +1,7 @@
-"""A Python function measured exactly: asked about every hole at every decision of a tree on every board of a walk.
+"""A Python function measured exactly: called for every hole at every decision on every board of a walk.
 
-Measuring walks one board of each class under renaming of suits. So the function is asked about all renamings, and one
-that answers them differently is refused: its exploitability would be that of another strategy.
+The measure walks one board per suit-isomorphism class. So the function is called for all renamings of the suits, and
+refused if its answers differ: its exploitability would be that of another strategy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FunctionStrategy:
-    """A function agent as something that can be measured."""
+    """A function agent as a strategy that can be measured."""
 
     agent: FunctionAgent
     by_bucket: None = None
@@ -40,7 +40,7 @@ class FunctionStrategy:
         return self.agent.name
 
     def never(self, tree: BettingTree) -> Flags:
-        """Nothing is ruled out whatever the cards."""
+        """Nothing is ruled out for all cards."""
         return np.zeros(len(tree), bool)
 
     def tables(self, engine: Engine) -> Tables:
@@ -104,7 +104,7 @@ class FunctionStrategy:
         return self._known[key]
 
     def _check_size(self, engine: Engine) -> None:
-        """Refuse what would take hours of Python."""
+        """Refuse a game that would take hours of Python."""
         rules, boards = engine.tree.rules, engine.cards.arrays
         by_street = [int((engine.program.arrays.table_row[first:end] >= 0).sum()) for first, end in _streets(engine)]
         holes = rules.deck.holes(rules.hole_cards)

@@ -1,8 +1,8 @@
-"""What a command's WHAT names: a run folder, a strategy file or a named agent, with options after `?`.
+"""Agents by name (a command's WHAT): a run folder, a strategy file or a named agent, with options after `?`.
 
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
-how bets that are not in the tree are read (`agents/translate.py`), `menu` the bets of a named agent in a no-limit game,
-`strategy` the average or the current strategy of a run as its newest checkpoint has it.
+how bets outside the tree are read (`agents/translate.py`), `menu` the bet menu of a named agent in a no-limit game,
+`strategy` the average or current strategy of a run, from its newest checkpoint.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPTIONS = ("post", "translate", "menu", "strategy")
 
 @dataclass(frozen=True)
 class What:
-    """A WHAT taken apart."""
+    """A parsed WHAT."""
 
     name: str
     post: PostProcess
@@ -50,7 +50,7 @@ class What:
 
     @classmethod
     def read(cls, text: str, menu: str | None = None) -> What:
-        """Read it; `menu` is a command's own option."""
+        """Parse it; `menu` is the command's own option."""
         name, _, tail = text.partition("?")
         options: dict[str, str] = {}
         for part in tail.split("&") if tail else ():
@@ -72,7 +72,7 @@ class What:
         return self.name in NAMES or not Path(self.name).exists()
 
     def open(self, game: str | GameRules, *, copied: bool = False) -> StrategyFile:
-        """The strategy file of a run or file, for the game that a command names, if it does."""
+        """The strategy file of a run or file; its game must be `game`, if given."""
         if self.strategy is None:
             strategy = load_strategy(self.name, copied=copied)
         else:
@@ -95,7 +95,7 @@ class What:
 def load_player(what: str, game: str | GameRules = "", menu: str | None = None, *, copied: bool = False) -> TableAgent:
     """The agent that plays a WHAT. Named agents play the bets of `menu` in no-limit games.
 
-    `copied` reads its strategy into memory: for servers, which must play on when somebody truncates the file.
+    `copied` reads its strategy into memory: for servers, which must survive a truncated file.
     """
     asked = What.read(what, menu)
     if asked.is_named:
@@ -110,9 +110,9 @@ Measurable: TypeAlias = Strategy | TableAgent | FunctionAgent | Function | str
 
 
 def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str | None = None) -> list[Agent]:
-    """The agents of a match: agents, functions of a view, or texts as commands take them.
+    """The agents of a match: agents, functions of a view, or names as in commands.
 
-    Functions and named agents play the game of the others, if none is given.
+    Functions and named agents play the game of the others if none is given.
     """
     if len(whats) < PLAYERS:
         raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
@@ -132,7 +132,7 @@ def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str
 
 
 def as_agent(what: Playing, game: str | GameRules = "") -> Agent:
-    """An agent as it is, a function of a view as an agent of a game, or what a text names."""
+    """An agent: as given, from a function of a view, or by name."""
     if isinstance(what, str):
         return load_player(what, game)
     rules = load_game(game) if game and isinstance(game, str) else game
@@ -163,7 +163,7 @@ def named_player(
     post: PostProcess | None = None,
     translate: str = TRANSLATIONS[0],
 ) -> TableAgent:
-    """A named agent as a table: one bucket a street."""
+    """A named strategy as a table agent, with one bucket per street."""
     tree = build_tree(rules, menu_of(rules, menu))
     layout = SlotLayout(tree, (1,) * rules.rounds)
     stored = np.zeros(layout.slots, np.float32)
@@ -174,7 +174,7 @@ def named_player(
 
 
 def one_bucket(rules: GameRules) -> BucketMap:
-    """The map that tells no hands apart."""
+    """The map with all hands in one bucket."""
     hands = HandIndexer((rules.hole_cards,), rules.deck).size
     street = StreetBuckets((rules.hole_cards,), 1, np.zeros(hands, np.uint16), method="one bucket")
     return BucketMap(rules, (street,) * rules.rounds, recipe="one bucket")
@@ -183,7 +183,7 @@ def one_bucket(rules: GameRules) -> BucketMap:
 def load_agent(
     what: str, game: str | GameRules = "", menu: str | None = None
 ) -> tuple[Strategy, GameRules, BetMenu | str | None]:
-    """A WHAT to be measured exactly, its game and its bets: post-processed, in its own tree."""
+    """The strategy of a WHAT for the exact measure (post-processed, in its own tree), its game and its bets."""
     asked = What.read(what, menu)
     if asked.is_named:
         named = CardBlindStrategy(asked.name)
@@ -203,7 +203,7 @@ def load_agent(
 def as_strategy(
     what: Measurable, rules: GameRules, menu: BetMenu | str | None
 ) -> tuple[Strategy, BetMenu | str | None]:
-    """What can be measured exactly, and its bets: a strategy, a table, a function of a view, or what a text names."""
+    """A strategy for the exact measure, and its bets: from a strategy, a table, a function of a view, or a name."""
     if isinstance(what, str):
         own = menu if isinstance(menu, str) else None
         strategy, _, bets = load_agent(what, rules, own)

@@ -2,9 +2,9 @@
 
 Thresholding and purification (Ganzfried, Sandholm and Waugh, AAMAS 2012), and the family of Tartanian7 (Brown,
 Ganzfried and Sandholm, AAMAS 2015, section 4): fold where folding exceeds a threshold, else purify between fold, call
-and classes of similar bets, then within the class. Ties are split evenly, which is what drawing one of them at random
-is in a table. Numbers closer than SAME count as equal: tables hold 32 bits, in which 0.2 is a little more than 0.2.
-Bets are told apart by the fraction of the pot after calling; chips in the pot that are neither player's do not count.
+and classes of similar bets, then within the class. Ties are split evenly, as if drawn at random. Numbers closer than
+SAME count as equal, because tables hold 32-bit floats. Bets are classified by their fraction of the pot after
+calling; chips in the pot that belong to neither player do not count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PostRule(NamedTuple):
 
 @dataclass(frozen=True)
 class PostProcess:
-    """A member of the family.
+    """A post-processor.
 
     A bet of at most `edges[0]` of the pot is in the first class of bets, and so on; without edges Tartanian7's rule
     has one class of all bets, the others have each bet by itself (`edges=0` makes them one class there too). With
@@ -154,7 +154,7 @@ def _class_sums(rule: PostRule, actions: I32, opposing: Int, chances: F64, sums:
 
 @inlined
 def _keep_from(least: Float, chances: F64, sums: F64) -> None:
-    """Keep the actions whose class has at least so much, in proportion."""
+    """Keep the actions whose class has at least `least`, and normalise."""
     total = 0.0
     for action in range(chances.size):
         if sums[action] >= least:
@@ -165,7 +165,7 @@ def _keep_from(least: Float, chances: F64, sums: F64) -> None:
 
 @inlined
 def _purify(rule: PostRule, actions: I32, opposing: Int, least: Float, chances: F64, sums: F64) -> None:
-    """Share one evenly among the classes of at least so much, and each class's share among its largest actions."""
+    """Split 1 evenly among the classes with at least `least`, then within a class among its largest actions."""
     ties = 0
     for action in range(chances.size):
         if sums[action] >= least and not _with_next(rule, actions, opposing, action):
@@ -201,7 +201,7 @@ class _Nodes(NamedTuple):
 
 
 def process_profile(profile: Profile, post: PostProcess) -> Profile:
-    """A profile with every information set rounded, so that what is played can be measured exactly.
+    """A profile with every information set post-processed, so that it can be measured exactly as played.
 
     A player's first action is one with no earlier decision of that player in the tree.
     """

@@ -1,10 +1,10 @@
 """An agent that plays a table: a tree, buckets and probabilities, with action translation and post-processing.
 
-While the opponent bets what is in the tree, the agent stands at one node. A bet that is not is read as one of two
-(`translate.py`), and the agent then stands at either, with their chances: a *place* is a node with its weight for every
-hole, and what the agent does is the mixture of what it does at its places. That is what an agent which draws once
-and remembers would do, seen from outside, and needs no memory. On a street of the tree that the hand has not reached
-the agent calls until it gets there; where the tree has ended and the hand has not, it checks and calls to the end.
+While the opponent's bets are in the tree, the agent is at one node. A bet outside the tree is read as one of two
+(`translate.py`), and the agent is then at either node with some probability: a *place* is a node with its weight for
+every hole, and the agent plays the mixture over its places. To an observer, this equals an agent that draws once and
+remembers, but it needs no memory. If the tree is on a later street than the hand, the agent calls until the hand gets
+there; if the tree has ended and the hand has not, it checks and calls to the end.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class TableAgent(Tracked):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides what it plays."""
+        """A digest of everything that determines its play."""
         numbers = xxhash.xxh3_64_hexdigest(np.ascontiguousarray(self.stored).view(np.uint8).data)
         plan = f"{self.rules.fingerprint} {self.tree.menu!r} {self.buckets.fingerprint} {self.post} {self.translation}"
         return f"{numbers} {xxhash.xxh3_64_hexdigest(plan.encode())}"
@@ -173,7 +173,7 @@ class TableAgent(Tracked):
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where an agent may stand: a node, how likely bets were read that way, and the reach of every hole on top."""
+    """A possible position in the tree: a node, the probability of the readings of bets, and the reach by hole."""
 
     node: int
     odds: float
@@ -237,7 +237,7 @@ class TableTrack:
         """Either player's action."""
         mine = self.state.player == self.player
         places = list(self._after_mine(action)) if mine else []
-        if not places:  # the opponent's, or one that this agent never takes
+        if not places:  # the opponent's action, or one that this agent never takes
             places = [new for place in self.places for new in self._read(place, action, lost=mine)]
         return replace(self, state=self.state.apply(action), places=_merged(places))
 
@@ -248,7 +248,7 @@ class TableTrack:
                     yield Place(node, place.odds, place.reach * row)
 
     def _read(self, place: Place, action: int, *, lost: bool) -> Iterator[Place]:
-        """Where an action that is the opponent's leads; `lost`: nobody who plays like this agent has taken it."""
+        """The places after an action of the opponent; `lost`: of the agent itself, which never takes it."""
         tree, reach = self.agent.table.tree, place.reach * 0 if lost else place.reach
         if self._standing(place) != LIVE:
             yield replace(place, reach=reach)

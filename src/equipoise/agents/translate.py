@@ -1,10 +1,10 @@
-"""Action translation: how an agent with few bet sizes reads any bet, and says its own bets in the real game.
+"""Action translation: how an agent with few bet sizes reads any bet, and makes its own bets in the real game.
 
 A bet is a fraction of the pot after calling. One between two sizes A < B of the tree is read as A with probability
 (B - x)(1 + A) / ((B - A)(1 + x)), the pseudo-harmonic mapping (Ganzfried and Sandholm 2013), as the likelier of the two
 (`deterministic`), or as the `nearest` of them. Below the smallest size, A is 0: no bet at all, a check or call; above
 the largest it is the largest; all-in is all-in. A raise where the tree has none is answered as the bet before it.
-Its own bets are the same fraction of the real pot, or the very same chips while tree and hand agree.
+Its own bets are the same fraction of the real pot, or the same chips while tree and hand agree.
 """
 
 from __future__ import annotations

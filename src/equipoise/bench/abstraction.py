@@ -1,6 +1,6 @@
 """Benchmarks of `abstraction/`: features of all hands, k-means, public distances, bucket look-ups. All cores.
 
-Features and clusters are computed anew, not taken from the cache. Peers: for features, one hand at a time, completions
+Features and clusters are computed, not read from the cache. Peers: for features, one hand at a time, completions
 and opponents enumerated by the same ranker; for k-means, scikit-learn's on the same points from the same start (absent
 where it is not installed; it has no earth mover's distance, so both measure L2), and every distance measured; for
 public distances, the minima of all buckets as Algorithm 2 is printed, compiled.

@@ -1,4 +1,4 @@
-"""The exact best response in full limit hold'em to a strategy that looks at its cards, extrapolated from sampled flops.
+"""The exact best response in full limit hold'em to a strategy by bucket, extrapolated from sampled flops.
 
 Ours is the time of all river boards below the sampled flops, both players, everything included (boards dealt, turns,
 flops). The peer is the showdown bound: nine showdowns for each of 567 entries on every river board, at the rate that

@@ -3,7 +3,7 @@
 Ours is everything: subgames dealt, four walks of each (two for each seat), sums added to the tables. The peer is the
 showdown bound: all showdowns of the last street in those walks, at the rate that the showdown kernel reaches alone in
 the same run; folds, decisions and earlier streets are not in it. A flop of limit hold'em (a trunk of one round) has
-up to 2,352 last boards: those below its first two turn cards are walked, and the whole is reckoned from them.
+up to 2,352 last boards: those below its first two turn cards are walked, and the total is extrapolated from them.
 Two threads are compared with one in the same run, in turns.
 """
 

@@ -1,4 +1,4 @@
-"""How benchmarks measure: ours and the peer take turns, the best time of each counts (machines are shared)."""
+"""How benchmarks measure: ours and the peer in turns; the best time of each counts, as machines are shared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Rates of ours and of a peer doing the same work; `ratio` above one: ours is faster. A peer of 0 was not there."""
+    """Rates of ours and of a peer doing the same work; `ratio` above one: ours is faster. A peer of 0 is missing."""
 
     name: str
     unit: str

@@ -71,7 +71,7 @@ def _matches(one: TableAgent, two: TableAgent) -> list[Benchmark]:
 
 
 def _kit() -> Work | None:
-    """Hands that both players check or call, fold or raise the least, as it comes."""
+    """Hands in which both players check or call, fold or min-raise at random."""
     try:
         import pokerkit
     except ImportError:

@@ -22,6 +22,7 @@ app = typer.Typer(
 TARGET_MISSED = 3  # exit code of a solve or training that ended before it reached its target
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Threads = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 
 
 def _show_version(wanted: bool) -> None:

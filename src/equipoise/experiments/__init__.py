@@ -1,7 +1,7 @@
-"""Tables and figures of the works this project implements, run again: one module each, published values beside ours.
+"""Tables and figures of the papers that this project implements, reproduced: one module each, with published values.
 
-A module has ABOUT (one line) and `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns what
-the summary says.
+A module has ABOUT (one line) and `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns the
+summary.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _HOMES = {
 
 
 def experiment_names() -> dict[str, str]:
-    """Name and one line about each."""
+    """All experiments: name and one line."""
     return {name: str(_module(name).ABOUT) for name in _HOMES}
 
 
 def reproduce(name: str, out: str | Path = "results", *, full: bool = False, say: Say = print) -> dict[str, Any]:
-    """Run one experiment; its files are written to `out`, and what they say is returned."""
+    """Run one experiment, write its files to `out`, and return its summary."""
     if name not in _HOMES:
         raise InputError(f"no experiment {shown(name)}", remedy=f"there are {', '.join(_HOMES)}")
     folder = Path(out)

@@ -1,7 +1,4 @@
-"""What experiments with curves share: training in stretches, points at halved totals, results on file, and plots.
-
-A row is one point of a curve: a mapping with the keys `curve`, `seconds` and a value with half its 95% interval.
-"""
+"""What experiments with curves share: training in stretches, points at halved totals, stored results and plots."""
 
 from __future__ import annotations
 
@@ -28,10 +25,8 @@ def train_to(
     recipe: Recipe, folder: Path, minutes: float | None, iterations: int | None = None, threads: int = 0, **more: Any
 ) -> Run:
     """Train in a folder, or continue there, up to a total of minutes or iterations. Raises on Ctrl-C."""
-    run = run_training(
-        recipe, folder, resume=RunFolder(folder).is_run, minutes=minutes, iterations=iterations,
-        threads=threads or None, **more,
-    )  # fmt: skip
+    more |= {"resume": RunFolder(folder).is_run, "threads": threads or None}
+    run = run_training(recipe, folder, minutes=minutes, iterations=iterations, **more)
     if run.stopped == "interrupted":
         raise KeyboardInterrupt
     return run

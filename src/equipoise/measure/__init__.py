@@ -1,1 +1,1 @@
-"""How exploitable a strategy is."""
+"""Measures of an agent: exact exploitability, local best response, AIVAT, statistics and reports."""

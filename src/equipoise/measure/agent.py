@@ -1,4 +1,4 @@
-"""One door to both measures of an agent: the exact best response where it can be had, else a lower bound."""
+"""One function for both measures of an agent: the exact best response where it is feasible, else a lower bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import load_agent, load_player
 from equipoise.core.errors import InputError, shown
-from equipoise.core.progress import Progress
+from equipoise.core.progress import Progress, stage
 from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
@@ -42,10 +42,10 @@ def measure_agent(
     """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
-    in the real game, by hands (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
+    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
     all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
-    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands, 1 if
-    not given. An option of the other method is refused. `progress` is told a stage and the fraction done.
+    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands
+    (default: 1). Options of the other method are refused.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
@@ -87,7 +87,7 @@ def measure_agent(
     agent, rules, own_menu = load_agent(what, game, menu)
     return exploitability(
         rules, agent, menu=own_menu, sample_flops=sample_flops, seed=seed, threads=threads, out=out,
-        progress=(lambda fraction: progress("best response", fraction)) if progress else None,
+        progress=stage(progress, "best response"),
     )  # fmt: skip
 
 

@@ -1,13 +1,12 @@
-"""What a finished hand was worth, with less luck in it than the chips won: AIVAT (Burch, Schmid, Moravcik, Morrill and
+"""AIVAT: the value of a finished hand with less variance than the chips won (Burch, Schmid, Moravcik, Morrill and
 Bowling 2018, "AIVAT: A New Variance Reduction Technique for Agent Evaluation in Imperfect Information Games").
 
-Any guess u of what a situation is worth gives an unbiased estimate: to the chips, add E[u] - u for every event whose
-probabilities are known. u is averaged over the holes that a known player could have, weighed by its reach; a stranger
-has the hole it had, so where both are known no hole matters. Two things are done differently.
-Guesses are made where a round begins, and are fair under dealing: u before the deal is the mean of u after. Then
-deals need no correction. Within a round u is what the guesses for its ends come to when both play on as they are known,
-or, a stranger, as a model of it would. So a round adds E[u at its end] - u at its start, and a stranger's action what
-it changes.
+Any value estimate u gives an unbiased result: to the chips, add E[u] - u for every event whose probabilities are known.
+u is averaged over the holes of a known player, weighted by reach; an unknown player has its actual hole. We deviate in
+two ways. Estimates are made at the start of a round and are fair under dealing (u before a deal is the mean of u
+after), so deals need no correction. Within a round, u is the expectation of the estimates at its end, with known
+strategies or, for an unknown player, a model. So a round adds E[u at its end] - u at its start, and an unknown player's
+action adds the change that it causes.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ class Table:
 
     @cached_property
     def runouts(self) -> Runouts:
-        """Its completions, or some of them."""
+        """All completions of the board, or a sample of them."""
         return Runouts.of(self.rules, self.board, (self.seed, *sorted(self.board)))
 
     def edges(self, weights: F64, hole: int | None) -> F64:
-        """[hole] sum over a range: weight x (chance to win - to lose, if nobody folds); `hole`: its only one."""
+        """[hole] sum over a range: weight x (P(win) - P(lose) if nobody folds); `hole`: the only one in the range."""
         if hole is not None:
             free = meeting_weights(self.rules, weights)
             return np.asarray((1 - 2 * equities_against(self.rules, hole, self.board)) * free)
@@ -57,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """A player's holes, any of them, against the other's, weighed, on a board."""
+    """A player's holes against the weighted holes of the opponent on a board."""
 
     table: Table
     player: int
@@ -66,19 +65,19 @@ class Meeting:
 
     @cached_property
     def edges(self) -> F64:
-        """[hole] sum over the other's holes: weight x (chance that player 0 wins - that it loses, if nobody folds)."""
+        """[hole] sum over the opponent's holes: weight x (P(player 0 wins) - P(it loses) if nobody folds)."""
         return (1 if self.player == 0 else -1) * self.table.edges(self.weights, self.hole)
 
     @cached_property
     def mass(self) -> F64:
-        """[hole] sum over the other's holes that share no card with it: weight."""
+        """[hole] total weight of the opponent's holes that share no card with it."""
         return meeting_weights(self.table.rules, self.weights)
 
 
 class Values(Protocol):
-    """A guess of what player 0 wins. Any will do, the better the less is left of luck, if it is fair under dealing:
+    """An estimate of what player 0 wins; better estimates leave less variance. It must be fair under dealing:
 
-    where a round begins, the value of two holes before its cards are dealt is the mean of the values after.
+    at the start of a round, the value of two holes before the deal is the mean of the values after it.
     """
 
     @property
@@ -86,15 +85,15 @@ class Values(Protocol):
         """Its mean over all deals before anybody acts."""
 
     def of(self, state: BettingState, meeting: Meeting) -> F64:
-        """[hole of the meeting's player] sum over the other's holes that it can meet: weight x value."""
+        """[hole of the meeting's player] sum over the opponent's possible holes: weight x value."""
 
 
 @dataclass(frozen=True)
 class AllInValues:
-    """The chips that are or must be matched, times the edge, times a factor by round, as more will be bet.
+    """The chips in play, times the edge, times a factor by round to account for later bets.
 
-    The edge is the chance to win less that to lose if nobody folds: fair under dealing. One and a half did as well
-    as any factors tried, in limit and in no-limit hold'em.
+    The edge is P(win) - P(lose) if nobody folds, which is fair under dealing. A factor of 1.5 did as well as any that
+    we tried, in limit and no-limit hold'em.
     """
 
     factors: tuple[float, ...] = (1.5,)  # the last one for all later rounds
@@ -106,31 +105,31 @@ class AllInValues:
 
 
 def final_values(state: BettingState, meeting: Meeting) -> F64:
-    """As `Values.of` where the betting is over: exact; after an all-in the rest of the board is dealt at random."""
+    """As `Values.of`, exact, where the betting is over; after an all-in the rest of the board is random."""
     stake = min(state.spent)
     if state.folded >= 0:
         return (stake if state.folded == 1 else -stake) * meeting.mass
     return stake * meeting.edges
 
 
-class Look(NamedTuple):
-    """What was found of a state."""
+class StateValues(NamedTuple):
+    """The values of a betting state."""
 
-    values: F64  # [hole of the averaged player] sum over the other's holes: weight x value
+    values: F64  # [hole of the averaged player] sum over the opponent's holes: weight x value
     meeting: Meeting
     tracks: Tracks
 
 
-Looks: TypeAlias = dict[Betting, Look]
+Visited: TypeAlias = dict[Betting, StateValues]
 
 
 @dataclass(frozen=True, eq=False)
 class Aivat:
-    """Corrects the results of hands between two agents, by player; None is a stranger.
+    """Corrects the results of hands between two agents, by player; None is an unknown player.
 
-    `models` are agents that strangers might play like, by default the known one: any are right, good ones leave less
-    luck. `seed` draws the completions of a board that has many (`Runouts`): a hand has one value, whatever was worked
-    out before.
+    `models` are agents that unknown players may resemble (default: the known one). Any model is unbiased; a good one
+    leaves less variance. `seed` draws the completions of a board that has many (`Runouts`): the value of a hand does
+    not depend on earlier hands.
     """
 
     rules: GameRules
@@ -138,7 +137,7 @@ class Aivat:
     values: Values = AllInValues()
     models: Pair = (None, None)
     seed: int = 1
-    _first: list[tuple[Looks, float]] = field(
+    _first: list[tuple[Visited, float]] = field(
         default_factory=list
     )  # the first round, where it is the same in every hand
 
@@ -150,11 +149,11 @@ class Aivat:
 
     @property
     def averaged(self) -> int:
-        """The player whose holes are looked at all at once: a known one, if there is one."""
+        """The player whose holes are averaged over: a known one, if there is one."""
         return 0 if self.agents[0] or not self.agents[1] else 1
 
     def value(self, state: BettingState, deal: Deal) -> float:
-        """What the hand was worth to player 0, in chips: as a mean the same as the chips it won."""
+        """The corrected result of player 0 in chips; its expectation is that of the chips won."""
         self._check(state, deal)
         tracks = self._follow(0), self._follow(1)
         now, total = BettingState.start(self.rules), self.values.start
@@ -162,40 +161,40 @@ class Aivat:
             if not actions:  # all in: the rest is dealt
                 break
             board = deal.board[: self.rules.board_size(round_)]
-            looks, correction = self._open(now, self._dealt(tracks, board), Table(self.rules, board, self.seed), deal)
+            visited, correction = self._open(now, self._dealt(tracks, board), Table(self.rules, board, self.seed), deal)
             total += correction
             for action in actions:
-                before, after = looks[now.rounds], now.apply(action)
+                before, after = visited[now.rounds], now.apply(action)
                 self._check_played(now, before.tracks, action, deal)
-                if after.rounds not in looks:  # a stranger's, and not its model's
-                    self._look(after, round_, _after(before.tracks, action), before.meeting, deal, looks)
+                if after.rounds not in visited:  # an action that the model never takes
+                    self._visit(after, round_, _after(before.tracks, action), before.meeting, deal, visited)
                 if self.agents[now.player] is None:
-                    total += self._mean(looks[after.rounds], deal) - self._mean(before, deal)
-                now, tracks = after, looks[after.rounds].tracks
+                    total += self._mean(visited[after.rounds], deal) - self._mean(before, deal)
+                now, tracks = after, visited[after.rounds].tracks
         return total
 
     def _follow(self, player: int) -> Track | None:
         agent = self.agents[player] or self.models[player] or self.agents[1 - player]
         return agent.follow(player) if agent else None
 
-    def _open(self, now: BettingState, tracks: Tracks, table: Table, deal: Deal) -> tuple[Looks, float]:
-        """Where a round begins: all that it can come to, and what it adds."""
+    def _open(self, now: BettingState, tracks: Tracks, table: Table, deal: Deal) -> tuple[Visited, float]:
+        """Start a round: the values of all its states, and its correction."""
         same = all(self.agents) and not table.board
         if same and self._first:
             return self._first[0]
-        looks: Looks = {}
+        visited: Visited = {}
         meeting = self._meeting(table, tracks, deal)
-        self._look(now, now.round, tracks, meeting, deal, looks)
-        guess = Look(self.values.of(now, meeting), meeting, tracks)
-        opened = looks, self._mean(looks[now.rounds], deal) - self._mean(guess, deal)
+        self._visit(now, now.round, tracks, meeting, deal, visited)
+        guess = StateValues(self.values.of(now, meeting), meeting, tracks)
+        opened = visited, self._mean(visited[now.rounds], deal) - self._mean(guess, deal)
         if same:
             self._first.append(opened)
         return opened
 
-    def _look(
-        self, state: BettingState, round_: int, tracks: Tracks, meeting: Meeting, deal: Deal, looks: Looks
+    def _visit(
+        self, state: BettingState, round_: int, tracks: Tracks, meeting: Meeting, deal: Deal, visited: Visited
     ) -> F64:
-        """The values of a state that a round comes to, and of all that come after it in the round."""
+        """Compute the values of a state and of all later states in the round."""
         player = state.player
         if state.is_over:
             values = final_values(state, meeting)
@@ -207,13 +206,13 @@ class Aivat:
                 after, against, track = _after(tracks, action), meeting, tracks[player]
                 if player != self.averaged and self.agents[player] and track:
                     against = Meeting(meeting.table, meeting.player, track.reach * row)
-                found = self._look(state.apply(action), round_, after, against, deal, looks)
+                found = self._visit(state.apply(action), round_, after, against, deal, visited)
                 values += found * (row if player == self.averaged else chance)
-        looks[state.rounds] = Look(values, meeting, tracks)
+        visited[state.rounds] = StateValues(values, meeting, tracks)
         return values
 
     def _plays(self, state: BettingState, track: Track | None, deal: Deal) -> list[tuple[int, F64, float]]:
-        """What a player is thought to do: actions, chances by hole, what the other's weights miss of the chance."""
+        """A player's actions here, their probabilities by hole, and the factor that the opponent's weights lack."""
         if track is None:
             return []
         player = state.player
@@ -226,13 +225,13 @@ class Aivat:
             return []
         return [(action, row, chance) for (action, row), chance in zip(plays, chances, strict=True) if chance > 0]
 
-    def _mean(self, look: Look, deal: Deal) -> float:
-        """Over the holes of the averaged player."""
-        track = look.tracks[self.averaged]
+    def _mean(self, here: StateValues, deal: Deal) -> float:
+        """The mean over the holes of the averaged player."""
+        track = here.tracks[self.averaged]
         if self.agents[self.averaged] and track:
-            return float(track.reach @ look.values) / float(track.reach @ look.meeting.mass)
+            return float(track.reach @ here.values) / float(track.reach @ here.meeting.mass)
         hole = hole_index(deal.holes[self.averaged])
-        return float(look.values[hole]) / float(look.meeting.mass[hole])
+        return float(here.values[hole]) / float(here.meeting.mass[hole])
 
     def _meeting(self, table: Table, tracks: Tracks, deal: Deal) -> Meeting:
         other = 1 - self.averaged
@@ -282,7 +281,7 @@ class Comparison:
     chips_ci95: float
     mbb_per_hand: float
     ci95: float
-    times_smaller: float  # the standard deviation of the corrected values than that of the chips
+    times_smaller: float  # standard deviation of the chips over that of the corrected values
 
     def as_json(self) -> dict[str, float]:
         """For other programs."""
@@ -295,7 +294,7 @@ class Comparison:
 
 
 def compare_values(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
-    """What the correction brought. IN: one observation each (a hand, or the mean of a duplicate deal), in chips."""
+    """Compare chips and corrected values. IN: one observation per hand, or per duplicate deal (its mean), in chips."""
     if chips.shape != corrected.shape or chips.ndim != 1 or len(chips) < 2:
         raise InputError(
             f"{chips.shape} and {corrected.shape} values", remedy="give two values or more, as many of each"
@@ -307,7 +306,7 @@ def compare_values(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
 
 
 def compare_moments(rules: GameRules, chips: Moments, corrected: Moments) -> Comparison:
-    """The same, of values that came in blocks."""
+    """The same for values that came in blocks."""
     unit = 1000 / rules.big_blind
     plain, better = chips.interval(unit), corrected.interval(unit)
     ratio = plain[1] / better[1] if better[1] > 0 else np.inf if plain[1] > 0 else 1.0

@@ -1,11 +1,10 @@
 """Exact exploitability: the best response to a strategy in the whole game, by the vector walk.
 
-(Johanson and others 2011.) The walk is cut at the first deal, the flop: each flop, one of each class under renaming of
-suits, is walked on its own (small games: many at once), and leaves what it adds to the values of every call that ends
-the first street. When all are summed, the first street is finished. A sample of flops, drawn with replacement in
-proportion to the classes' sizes, gives an estimate. The responder's play on the first street is then chosen by the same
-flops that value it, which flatters it; chosen by all flops but the one that values it, it is undervalued. The estimate
-is the middle of both; the interval holds both, and sampling error around them.
+(Johanson and others 2011.) The walk is cut at the flop. Each flop, one per suit-isomorphism class, is walked on its own
+(small games: many at once) and adds to the value of every call that ends the first street; then the first street is
+finished. A sample of flops, drawn with replacement in proportion to class size, gives an estimate. If the responder's
+play on the first street is chosen on the same flops that value it, the estimate is too high; if it is chosen on all
+flops but the one that values it, too low. We report the middle; the interval covers both and the sampling error.
 """
 
 from __future__ import annotations
@@ -46,23 +45,23 @@ from equipoise.walk.plan import BEST
 
 METHODS = ("auto", "exact")
 LEAST_SAMPLE = 5
-MOST_SAMPLE = 100_000  # hold'em has 22,100 flops, 1,755 up to suits: beyond, all of them are less work
-MOST_PLACES = 60_000_000  # holes on all boards that are walked at once: beyond, each flop on its own
+MOST_SAMPLE = 100_000  # hold'em has 22,100 flops, 1,755 up to suits: beyond this, walking all is less work
+MOST_PLACES = 60_000_000  # holes on all boards walked at once; beyond this, flop by flop
 MOST_PAIRS = 2e11  # runouts x pairs of holes of an all-in on the first street
 
 
 @dataclass(frozen=True)
 class Exploitability:
-    """What best responses win. Chips a hand by player: the player is the responder, the strategy sits opposite."""
+    """What best responses win, in chips per hand by player: the player responds, the strategy is the opponent."""
 
     player_values: tuple[float, float]
-    by_street: dict[str, tuple[float, float]]  # what of it comes from hands whose betting ended there
+    by_street: dict[str, tuple[float, float]]  # the part from hands whose betting ended there
     big_blind: int
     method: str  # "exact", or "sampled": an estimate from some flops, with an interval
-    flops: int  # distinct ones that were walked; 0 in a game without
+    flops: int  # distinct flops walked; 0 in a game without flops
     seconds: float
     sample: FlopSample | None = None  # where flops were sampled
-    all_flops: int = 0  # of the game, one of each class under renaming of suits
+    all_flops: int = 0  # of the game, one per suit-isomorphism class
 
     @property
     def ci95_mbb(self) -> float | None:
@@ -104,17 +103,17 @@ def exploitability(
     out: str | Path | None = None,
     progress: Fraction | None = None,
 ) -> Exploitability:
-    """How much best responses win against a strategy, an agent with a table, a function of a view, or what a
-    text names (`agents/named.py`).
+    """How much best responses win against a strategy, an agent with a table, a function of a view, or a name
+    (`agents/named.py`).
 
     The game is its rules, the name of a built-in one, or a gamedef file.
 
     >>> round(exploitability("leduc", "uniform", threads=1).exploitability, 4)
     2373.6111
 
-    A no-limit game takes a menu of bets for both sides (`standard` if none is given). Large games are walked flop by
-    flop (`by_flop` says so for any game); with `out`, finished flops are kept in that file, and a run that finds them
-    there goes on from them. `threads` of 0 are all cores.
+    A no-limit game takes a bet menu for both players (default: `standard`). Large games are walked flop by flop
+    (`by_flop` forces it). With `out`, finished flops are stored in that file, and a later run continues from it.
+    `threads`: 0 for all cores.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
@@ -128,7 +127,7 @@ def exploitability(
 
 
 def measurement_of(rules: GameRules, strategy: Strategy, menu: BetMenu | str | None, threads: int) -> Measurement:
-    """What `exploitability` takes its numbers from: for more than one question about the same strategy."""
+    """The measurement behind `exploitability`, for several questions about one strategy."""
     return Measurement(rules, strategy, build_tree(rules, menu_of(rules, menu)), thread_count(threads))
 
 
@@ -142,7 +141,7 @@ def _check_flops(rules: GameRules, sample_flops: int | None, out: str | Path | N
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One strategy in one game. A flop is a number: that of its class among `deals`."""
+    """One strategy in one game. A flop is a number: the index of its class in `deals`."""
 
     rules: GameRules
     strategy: Strategy
@@ -166,7 +165,7 @@ class Measurement:
 
     @cached_property
     def deals(self) -> tuple[Any, I64]:
-        """The first deals, one of each class: cards, and how many deals it stands for."""
+        """The first deals, one per class: cards, and the size of the class."""
         rules = self.rules
         every = np.ones(rules.deck.holes(rules.hole_cards))
         renamings = renamings_that_keep(rules.deck, rules.hole_cards, [every])
@@ -201,7 +200,7 @@ class Measurement:
         out: str | Path | None = None,
         progress: Fraction | None = None,
     ) -> Exploitability:
-        """As `exploitability` says."""
+        """See `exploitability`."""
         started, rules = time.monotonic(), self.rules
         _check_flops(rules, sample_flops, out)
         flops, sample = 0, None
@@ -228,7 +227,7 @@ class Measurement:
         )
 
     def has_all_flops(self, path: str | Path) -> bool:
-        """Whether a file has what every flop brings."""
+        """Whether a file has the values of every flop."""
         return len(self.file(path).values) == len(self.deals[0])
 
     def one_street(self) -> F64:
@@ -242,20 +241,20 @@ class Measurement:
         if apart:
             found = self.flops(range(count), out, progress)
         else:
-            pieces = 1 if self._early_all_ins else min(count, self.threads)  # each piece makes the all-in matrix anew
+            pieces = 1 if self._early_all_ins else min(count, self.threads)  # each piece builds the all-in matrix
             numbers = np.array_split(np.arange(count), pieces)
             found = dict(self._walk_all([piece.tolist() for piece in numbers], progress))
         return self._respond(sum(found[i].astype(np.float64) for i in sorted(found)))
 
     def _respond(self, brought: F64, chosen_by: F64 | None = None) -> F64:
-        """[player, street] what best responses win, given what deals bring; chosen by the same, or by another."""
+        """[player, street] what best responses win, given the values of deals; actions are the best for `chosen_by`."""
         cut = self.sides[0].size
         guides = (None, None) if chosen_by is None else (chosen_by[:cut], chosen_by[cut:])
         parts = (brought[:cut], brought[cut:])
         return np.array([side.finish(part, guide) for side, part, guide in zip(self.sides, parts, guides, strict=True)])
 
     def flops(self, numbers: Sequence[int], out: str | Path | None, progress: Fraction | None) -> dict[int, Any]:
-        """What each of some flops brings: from the file if it is there, else walked, and added to the file."""
+        """The values of some flops: from the file if it has them, else walked and added to the file."""
         file = self.file(out) if out is not None else None
         found = dict(file.values) if file else {}
         missing = [number for number in numbers if number not in found]
@@ -266,7 +265,7 @@ class Measurement:
         return {number: found[number] for number in numbers}
 
     def file(self, path: str | Path) -> FlopFile:
-        """A file of what flops bring to this measurement."""
+        """The file of flop values for this measurement."""
         tree = self.tree
         made_for = {
             "game": self.rules.fingerprint,
@@ -277,7 +276,7 @@ class Measurement:
         return FlopFile(path, made_for, length, self.sides[0].engine.precision)
 
     def _walk_all(self, pieces: list[list[int]], progress: Fraction | None) -> Iterator[tuple[int, Any]]:
-        """Walk pieces in threads; their numbers and values as they come."""
+        """Walk pieces in threads; yields numbers and values as they finish."""
         for side in self.sides:
             side.prepare()
         pool = ThreadPoolExecutor(self.threads)
@@ -291,18 +290,18 @@ class Measurement:
             pool.shutdown(cancel_futures=True)
 
     def walk(self, flops: Sequence[int]) -> tuple[Any, int]:
-        """What some flops bring to both sides, flat; and how many boards of the last street they have."""
+        """The values of some flops for both players, flat, and their number of last-street boards."""
         cards = deal_boards(self.rules, first_deals=flops)
         brought = np.concatenate([side.walk(cards).ravel() for side in self.sides])
         return brought, cards.street_first[-1] - cards.street_first[-2]
 
     def draw(self, count: int, seed: int) -> I64:
-        """Numbers of flops, each as likely as its class is large."""
+        """Random flops, in proportion to the size of their class."""
         sizes = self.deals[1]
         return np.random.default_rng(seed).choice(len(sizes), count, p=sizes / sizes.sum())
 
     def estimate(self, drawn: I64, found: dict[int, Any]) -> tuple[F64, FlopSample]:
-        """[player, street] values from a sample of flops, and what each draw says of their average."""
+        """[player, street] values from a sample of flops, and the estimate of each draw."""
         sizes, count = self.deals[1], len(drawn)
         times = {number: sizes.sum() / sizes[number] for number in found}  # one over its chance
         whole = sum(found[number].astype(np.float64) * times[number] for number in drawn.tolist())
@@ -322,7 +321,7 @@ class Measurement:
 
 
 class _Classes(NamedTuple):
-    """Holes that renamings of suits turn into each other before anything is dealt; they have the same values."""
+    """Classes of holes that are isomorphic before the deal; they have the same values."""
 
     member: F64  # [hole, class] 1 / size where the hole is of the class
     sizes: F64  # [class]
@@ -366,7 +365,7 @@ class _Side:
 
     @property
     def size(self) -> int:
-        """How many numbers a flop brings: [total or part, deal, class]."""
+        """Number of values per flop: [total or part, deal, class]."""
         return (self.streets - 1) * len(self.deals) * len(self.classes.sizes)
 
     @cached_property
@@ -377,7 +376,7 @@ class _Side:
 
     @cached_property
     def last_street(self) -> LastStreet | None:
-        """The last street's betting, sixteen entries side by side; None where it must be walked otherwise."""
+        """The last street's betting, sixteen entries at a time; None where the general walk is needed."""
         program, precision = self.engine.program, self.engine.precision
         steps = compile_last_street(program, self.player)
         if steps is None:
@@ -392,11 +391,11 @@ class _Side:
         return steps.against_card_blind(path, precision) if path.size else None
 
     def prepare(self) -> None:
-        """Make what threads share."""
+        """Compute what threads share."""
         _ = self.terminals, self.deals, self.last_street
 
     def walk(self, cards: PublicCards) -> Any:
-        """What some flops bring: [total or part, deal, class], as `StreetWalk.run`."""
+        """The values of some flops: [total or part, deal, class], as `StreetWalk.run`."""
         engine = self.engine.on(cards)
         values = StreetWalk(engine, self.strategy, self.player, self.last_street).run()
         return self.classes.mean(values).astype(engine.precision)

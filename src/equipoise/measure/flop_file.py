@@ -1,4 +1,4 @@
-"""What a best response is worth below each flop, kept on disk as the flops are finished.
+"""Best-response values by flop, stored on disk as flops are finished.
 
 A header (one line of JSON) says what the file was made for; then come records of one length: the number of the flop,
 the values, a checksum of both. Records are only ever added, each flushed to the disk before the next: a killed run
@@ -24,7 +24,7 @@ _NUMBER, _CHECK = struct.Struct("<I"), struct.Struct("<I")
 
 
 class FlopFile:
-    """An open file of records; `values` has those that it held and those added since, by flop."""
+    """An open file of records; `values` has all of them, by flop."""
 
     def __init__(self, path: str | Path, made_for: dict[str, Any], length: int, dtype: type) -> None:
         self.path = Path(path)

@@ -1,9 +1,9 @@
-"""What a sample of flops says of exploitability, draw by draw; and of the difference between two strategies.
+"""Estimates of exploitability from a sample of flops, and of the difference between two strategies.
 
 Flops differ far more from each other than strategies do on one flop. Two strategies measured on the same draws are
-compared draw by draw, so that most of the luck of the draws cancels: the interval of a difference is narrower than that
-of either level. How much a sample flatters the responder before the flop (`best_response.py`) cancels as far as it is
-the same for both: that the truth lies at the same share of the way from modest to flattering is assumed.
+compared draw by draw, so most of the sampling noise cancels: the interval of a difference is narrower than that of
+either level. We assume that the sampling bias before the flop (`best_response.py`) is the same for both strategies and
+cancels.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from equipoise.measure.stats import interval
 
 @dataclass(frozen=True)
 class FlopSample:
-    """Flops as they were drawn, by number, and what each says, in mbb/g; the mean of that is the estimate.
+    """Flops in the order drawn, and the estimate of each, in mbb/g; their mean is the estimate of the sample.
 
-    `doubt` is half the distance between the flattering and the modest value of the responder's play before the flop.
+    `doubt` is half the distance between the high and the low value of the responder's play before the flop.
     """
 
     flops: tuple[int, ...]

@@ -1,12 +1,11 @@
 """Local best response: a lower bound on exploitability, for agents and games too large for an exact best response.
 
-(Lisy and Bowling 2017.) A player that knows the agent's strategy keeps the range of holes the agent can have, and at
-each decision takes the action that would be best if both checked and called from then on: a raise also wins the pot
-from the holes that fold to it at once. What such a player wins, a best response wins too.
-The bound is estimated from hands, with less noise than play at a table and the same mean. The agent's cards are never
-dealt: its actions are drawn from its range, a fold is paid by its probability, a showdown (and an all-in before it) by
-the mean over the range and all boards to come. Luck in what is drawn (what the hand would be worth if both checked from
-there on, less the mean of that) has mean zero, and what of the result it explains is taken away.
+(Lisy and Bowling 2017.) A player that knows the agent's strategy tracks the agent's range, and at each decision takes
+the action that would be best if both players checked and called from then on, counting the holes that fold to a raise.
+A best response wins at least as much. The bound is estimated from hands, with less variance than real play and the same
+mean: the agent's cards are never dealt. Its actions are drawn from its range, a fold counts by its probability, and a
+showdown (or an earlier all-in) by the mean over the range and all boards to come. Control variates of mean zero (the
+change of the check-down value at each draw) reduce the variance further.
 """
 
 from __future__ import annotations
@@ -29,28 +28,28 @@ from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Fraction, Progress
+from equipoise.core.progress import Fraction, Progress, stage
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
 from equipoise.games.rules import PLAYERS, STREETS, GameRules
-from equipoise.measure.stats import Moments, t975, without_luck
+from equipoise.measure.stats import Moments, apply_control_variates, t975
 
 HANDS = 10_000
 LEAST_HANDS = 4
 CHUNK = 20  # hands that share a stream of random numbers
-LUCK = 4  # numbers of mean zero that a hand comes with
-TURNS = 2 * PLAYERS  # seats alternate, and of a seat's hands the even and the odd ones; chunks are whole turns
+CONTROLS = 4  # control variates of a hand
+TURNS = 2 * PLAYERS  # the even and the odd hands of each seat; chunks are whole turns
 
 
-Played: TypeAlias = tuple[float, ...]  # chips won, and four numbers of mean zero: see Hand.played
+Played: TypeAlias = tuple[float, ...]  # chips won, and the control variates: see Hand.played
 
 
 @dataclass(frozen=True)
 class LocalBestResponse:
-    """What local best response wins, chips a hand by player: a lower bound on exploitability.
+    """What local best response wins, in chips per hand by player: a lower bound on exploitability.
 
-    The player is the responder, the agent sits opposite; `lbr` is the average of both seats, as exploitability is.
+    The player is the responder, the agent its opponent; `lbr` is the average of both seats, as in exploitability.
     """
 
     player_values: tuple[float, float]
@@ -108,9 +107,9 @@ def local_best_response(
     """What local best response wins against an agent: a lower bound on its exploitability.
 
     Seats alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such
-    as `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as bet
-    menus read them (a text has commas between them); in limit games the one raise. The result of a seed and a number
-    of hands does not depend on `threads` (0: all cores). `progress` is told a stage and the fraction done of it.
+    as `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in
+    bet menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of
+    hands does not depend on `threads` (0: all cores).
     """
     rules = agent.rules
     check_hole_cards(rules.hole_cards, "local best response")
@@ -121,17 +120,17 @@ def local_best_response(
         raise InputError(f"{minutes} minutes", remedy="play for some time")
     threads = thread_count(threads)
     if needs_table(rules):
-        equity_table(rules, threads=threads, progress=_stage(progress, "equities before the flop, once"))
+        equity_table(rules, threads=threads, progress=stage(progress, "equities before the flop, once"))
     started = time.monotonic()
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
-    report = _stage(progress, "local best response")
+    tick = stage(progress, "local best response") or (lambda _fraction: None)
     responder.prepare()
-    turns = [Moments(1 + LUCK) for _ in range(TURNS)]
-    for played in _on_cores(responder, most, seed, threads, started, end, report):
+    turns = [Moments(1 + CONTROLS) for _ in range(TURNS)]
+    for played in _on_cores(responder, most, seed, threads, started, end, tick):
         for turn, moments in enumerate(turns):
             moments.add(np.array(played[turn::TURNS]))
-    first, second = (without_luck((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
+    first, second = (apply_control_variates((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
     return LocalBestResponse(
         player_values=(float(first.mean[0]), float(second.mean[0])),
         player_errors=(first.standard_error, second.standard_error),
@@ -141,10 +140,6 @@ def local_best_response(
         from_street=rules.street_name(responder.from_street),
         bets=() if rules.limit else responder.bets,
     )
-
-
-def _stage(progress: Progress | None, name: str) -> Fraction:
-    return (lambda fraction: progress(name, fraction)) if progress else (lambda _fraction: None)
 
 
 def read_street(street: int | str, rules: GameRules) -> int:
@@ -161,7 +156,7 @@ def read_street(street: int | str, rules: GameRules) -> int:
 
 
 def read_bets(bets: Sequence[Size] | str) -> tuple[Size, ...]:
-    """Sizes, checked; from a text, separated by commas."""
+    """Check bet sizes; a text separates them by commas."""
     sizes: list[Size] = []
     for bet in bets.split(",") if isinstance(bets, str) else bets:
         word = bet.strip() if isinstance(bet, str) else bet
@@ -179,7 +174,7 @@ def read_bets(bets: Sequence[Size] | str) -> tuple[Size, ...]:
 
 
 def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
-    """The totals to raise to where somebody is to act, as a bet menu would have them, ascending."""
+    """The totals to raise to at a decision, as in a bet menu, ascending."""
     legal, most = state.legal(), max(state.spent)
     if not legal.can_raise:
         return []
@@ -196,17 +191,11 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder,
-    hands: int | None,
-    seed: int,
-    threads: int,
-    started: float,
-    end: float | None,
-    report: Fraction,
+    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tick: Fraction
 ) -> Iterator[list[Played]]:
-    """What each hand won, in order, in chunks.
+    """The result of each hand, in order, in chunks.
 
-    Chunks that have begun when time is up are finished: long hands must not be left out more often than others.
+    Chunks that are running when time is up are finished: dropping them would drop long hands more often.
     """
     waiting: deque[Future[list[Played]]] = deque()
     begun = done = 0
@@ -224,13 +213,13 @@ def _on_cores(
             values = waiting.popleft().result()
             done += len(values)
             by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
-            report(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            tick(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
             yield values
 
 
 @dataclass(frozen=True, eq=False)
 class Responder:
-    """The player that responds to an agent, playing hands. Both seats; values are its chips."""
+    """Local best response to an agent, in both seats; values are its chips."""
 
     agent: Agent
     from_street: int
@@ -251,17 +240,17 @@ class Responder:
         return np.asarray(~self.blocked_by[list(cards)].any(axis=0), np.float64)
 
     def prepare(self) -> None:
-        """Compile and build what every worker needs: a hand in each seat, played and forgotten."""
+        """Compile and build what every worker needs, by playing a hand in each seat."""
         self.play_chunk(0, 0, PLAYERS)
 
     def play_chunk(self, seed: int, chunk: int, hands: int) -> list[Played]:
-        """Hands with random numbers of their own; seats alternate."""
+        """Play hands with their own random numbers; seats alternate."""
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(chunk,)))
         return [self.play((chunk * CHUNK + hand) % PLAYERS, rng) for hand in range(hands)]
 
     @cached_property
     def strength(self) -> F64:
-        """[hole, 2] a hole's chance against a random one, and its part above one half; less their means."""
+        """[hole, 2] equity of a hole against a random one, and its part above one half, both centred."""
         holes = range(self.rules.deck.holes(self.rules.hole_cards))
         everybody = [self.free(hole_cards(hole, self.rules.hole_cards)) for hole in holes]
         share = np.array(
@@ -276,26 +265,26 @@ class Responder:
 
 
 class Hand:
-    """One hand of the responder in a seat. All it knows is public, but for its own hole: so is all that is drawn."""
+    """One hand of the responder in a seat. Everything drawn is public, except its own hole."""
 
     def __init__(self, responder: Responder, player: int, rng: np.random.Generator) -> None:
         self.responder, self.rules, self.player, self.rng = responder, responder.rules, player, rng
         holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
         self.hole = int(rng.integers(len(holes)))
         self.cards: tuple[int, ...] = tuple(holes[self.hole].tolist())
-        self.chance = 1.0  # that the agent has not folded
+        self.chance = 1.0  # probability that the agent has not folded
         self.won = self.card_luck = self.action_luck = 0.0
         self.see(())
 
     def see(self, board: tuple[int, ...]) -> None:
-        """A board: what holes it leaves the agent, and the hole's chance against each."""
+        """Update the agent's possible holes and our equity against each for a board."""
         self.free = self.responder.free((*self.cards, *board))
         self.equities = equities_against(self.rules, self.hole, board)
 
     def played(self) -> Played:
-        """What the responder wins, and its luck: of its hole (two numbers), the board, the agent's actions.
+        """What the responder wins, and the control variates: its hole (two), the board, the agent's actions.
 
-        The agent's folds are paid by their probability, and the hand goes on without them.
+        The agent's folds count by their probability, and the hand continues without them.
         """
         track = self.responder.agent.follow(1 - self.player)
         while not track.state.is_over and self.chance > 0:
@@ -304,11 +293,11 @@ class Hand:
             track = self.respond(track) if track.state.player == self.player else self.draw_action(track)
         if self.chance > 0:
             stake, share = min(track.state.spent), self.share(track.reach * self.free)
-            self.won += self.chance * (calm(stake, share) if track.state.is_showdown else -stake)
+            self.won += self.chance * (check_down_value(stake, share) if track.state.is_showdown else -stake)
         return self.won, *self.responder.strength[self.hole].tolist(), self.card_luck, self.action_luck
 
     def deal(self, track: Track) -> Track:
-        """The cards of the next street, as likely as the agent's range leaves them: it may hold some."""
+        """Deal the next street, given the agent's range, which may hold some of the cards."""
         rules, stake = self.rules, max(track.state.spent)
         weights = track.reach * self.free
         theirs = hole_card_table(rules.deck, rules.hole_cards)[draw_index(weights, self.rng)]
@@ -316,14 +305,14 @@ class Hand:
         left = [card for card in range(rules.deck.size) if card not in gone]
         count = rules.board_size(track.state.round) - len(track.board)
         board = (*track.board, *self.rng.permutation(left)[:count].tolist())
-        expected = calm(stake, self.share(weights))
+        expected = check_down_value(stake, self.share(weights))
         track = track.dealt(board)
         self.see(board)
-        self.card_luck += self.chance * (calm(stake, self.share(track.reach * self.free)) - expected)
+        self.card_luck += self.chance * (check_down_value(stake, self.share(track.reach * self.free)) - expected)
         return track
 
     def draw_action(self, track: Track) -> Track:
-        """The agent's action, as likely as its range takes it; its folds are paid."""
+        """Draw the agent's action from its range; folds count by their probability."""
         state = track.state
         actions, chances = track.probabilities()
         rows = chances * (track.reach * self.free)
@@ -339,7 +328,7 @@ class Hand:
         mixture /= mixture.sum()
         drawn = draw_index(mixture, self.rng)
         taken = np.flatnonzero(mixture)
-        worth = {int(i): calm(max(*state.spent, actions[i]), self.share(rows[i])) for i in taken}
+        worth = {int(i): check_down_value(max(*state.spent, actions[i]), self.share(rows[i])) for i in taken}
         self.action_luck += self.chance * (worth[drawn] - sum(mixture[i] * worth[i] for i in worth))
         return track.after(actions[drawn])
 
@@ -366,15 +355,15 @@ class Hand:
         return track.after(best) if after is None else after
 
     def worth(self, state: BettingState, share: float, total: int) -> float:
-        """What the pot is worth to the responder, against a fold, if both put in that total and then check."""
+        """The value of not folding to the responder, if both put in that total and then check."""
         mine, total = state.spent[self.player], min(total, *state.rules.stacks)
         return share * (mine + total) - (1 - share) * (total - mine)
 
     def share(self, weights: F64) -> float:
-        """The chance to win against a range, ties half, if nobody bets any more."""
+        """Equity against a range, if nobody bets any more."""
         return float(weights @ self.equities / weights.sum())
 
 
-def calm(stake: int, share: float) -> float:
-    """What a hand is worth if both put in that much and then check to the end."""
+def check_down_value(stake: int, share: float) -> float:
+    """The value of a hand if both put in that much and then check to the end."""
     return stake * (2 * share - 1)

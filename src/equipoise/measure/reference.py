@@ -1,9 +1,8 @@
-"""A strategy measured beside another one, on the same flops: what a few flops say of the difference is much surer.
+"""A strategy measured against a reference on the same flops: the difference is much more certain than the levels.
 
-Limit hold'em has 1,755 flops, hours of walking for one strategy. Flops differ far more from each other than strategies
-do on one flop: from the same small sample the difference of two has an interval several times as narrow as either's
-level (`flop_sample.py`). Where the reference was once walked over all flops, and the file of them is at hand, its exact
-exploitability and the difference give the level, too.
+All 1,755 flops of limit hold'em take hours per strategy. On the same small sample, the interval of a difference is
+several times narrower than that of either level (`flop_sample.py`). If a file has all flops of the reference, its
+exact exploitability plus the difference gives the level, too.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ class Referenced:
 
     @property
     def level(self) -> tuple[float, float] | None:
-        """Exploitability by way of the reference, and half its interval: none if all that is known is a difference."""
+        """Exploitability by way of the reference, and half its interval; None if only the difference is known."""
         return None if self.exact is None else (self.exact + self.difference[0], self.difference[1])
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, for `--json`: those of the estimate, and the reference's."""
+        """Plain values, for `--json`: the estimate, and the reference."""
         less, width = self.difference
         beside: dict[str, Any] = {"what": self.reference, "less_mbb": less, "ci95_mbb": width}
         if self.level:
@@ -58,7 +57,7 @@ def measure_by_reference(
     """Measure a run, a strategy file or a named agent and a reference on the same sample of flops.
 
     `reference_flops` is the file that a measurement of the reference kept (`out` of `exploitability`): flops that are
-    in it are not walked again, others are added.
+    in it are not walked again; others are added.
     """
     pairs = [(what, out), (reference, reference_flops)]
     agents = [load_agent(name, game, menu) for name, _ in pairs]

@@ -1,4 +1,4 @@
-"""Results as files of one stem: .json (the summary and the rows), .csv (the rows), .png (the picture)."""
+"""Reports as three files with one stem: .json (summary and rows), .csv (rows), .png (plot)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from equipoise.core.files.writing import write_whole
 def write_report(
     stem: Path, summary: dict[str, Any], rows: list[dict[str, Any]], draw: Callable[[Any, list[dict[str, Any]]], None]
 ) -> None:
-    """Write the three files; `draw` fills the axes of the picture."""
+    """Write the three files; `draw` fills the axes of the plot."""
     write_whole(_named(stem, ".json"), lambda path: _write_json(path, {**summary, "rows": rows}))
     write_whole(_named(stem, ".csv"), lambda path: _write_csv(path, rows))
     write_whole(_named(stem, ".png"), lambda path: _write_png(path, rows, draw))

@@ -63,14 +63,14 @@ class Moments:
         self.count = total
 
     def weighted(self, weights: F64) -> Moments:
-        """Those of one number: the weighted sum of each observation's numbers."""
+        """Moments of the weighted sum of each observation's numbers."""
         found = Moments()
         if self.count:
             found._merge(self.count, np.array([weights @ self.mean]), np.array([[weights @ self.scatter @ weights]]))
         return found
 
     def __add__(self, other: Moments) -> Moments:
-        """Those of both together."""
+        """Moments of the union."""
         both = Moments(len(self.mean))
         for part in (self, other):
             if part.count:
@@ -79,7 +79,7 @@ class Moments:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean of the first number; infinite for fewer than two observations."""
+        """Standard error of the first number's mean; infinite for fewer than two observations."""
         if self.count < 2:
             return math.inf
         return math.sqrt(max(float(self.scatter[0, 0]), 0.0) / (self.count - 1) / self.count)
@@ -90,33 +90,30 @@ class Moments:
         return unit * float(self.mean[0]), unit * half
 
 
-def without_luck(halves: tuple[Moments, Moments]) -> Moments:
-    """Moments of observations' first number less what the others, of mean zero, explain of it: the same mean, less
-    noise.
+def apply_control_variates(halves: tuple[Moments, Moments]) -> Moments:
+    """Moments of the first number after removing control variates (the other numbers, of mean zero).
 
-    IN: those of the even and of the odd observations. Slopes for each half are fitted to the other half, so that they
-    are independent of what they multiply: no bias.
+    IN: moments of the even and of the odd observations. The slopes of each half are fitted on the other half, so they
+    are independent of what they multiply and the mean stays unbiased.
     """
     mine, others = halves
-    return mine.weighted(_luck_weights(others)) + others.weighted(_luck_weights(mine))
+    return mine.weighted(_control_weights(others)) + others.weighted(_control_weights(mine))
 
 
-def _luck_weights(fitted: Moments) -> F64:
-    """1 for the first number, and what takes away of it what the others explain: minus the slopes of a regression."""
+def _control_weights(fitted: Moments) -> F64:
+    """Weights: 1 for the first number, minus the slopes of its regression on the others."""
     weights = np.zeros(len(fitted.mean))
     weights[0] = 1.0
     if fitted.count >= LEAST_FITTED * (len(weights) - 1):
         luck, shared = fitted.scatter[1:, 1:], fitted.scatter[1:, 0]
-        scale = np.sqrt(np.where(np.diag(luck) > 0, np.diag(luck), 1.0))  # numbers of very different size
+        scale = np.sqrt(np.where(np.diag(luck) > 0, np.diag(luck), 1.0))  # controls of very different size
         slopes = np.linalg.lstsq(luck / np.outer(scale, scale), shared / scale, rcond=LEAST_EXPLAINED)[0]
         weights[1:] = -slopes / scale
     return weights
 
 
 def mean_interval(count: int, total: float, squares: float) -> tuple[float, float]:
-    """The same from how many there are, their sum and the sum of their squares: for streams of whole numbers, whose
-    sums lose nothing.
-    """
+    """`interval` from a count, a sum and a sum of squares: for streams of integers, whose sums are exact."""
     if count < 2:
         return float(total) if count else 0.0, math.inf
     variance = max(count * squares - total * total, 0) / (count * (count - 1))

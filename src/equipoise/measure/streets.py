@@ -1,9 +1,8 @@
-"""A best-response walk that also tells on which street the winnings are made.
+"""A best-response walk that splits the winnings by the street on which the betting ended.
 
-The last street is left to the kernels of `walk/last_street/best_response.py`, or of `walk/walk.py` where those do not
-serve. Above it, every board's rows stay in the workspace until the next board comes, so that a second pass can follow
-the best actions up with parts of the values: for each street but the last, what comes of hands whose betting ended
-there. What remains ended on the last street.
+The last street is walked by the kernels of `walk/last_street/best_response.py`, or of `walk/walk.py` where those do not
+apply. Above it, the rows of a board stay in the workspace until the next board, so that a second pass can propagate one
+part of the values per street, except the last, along the best actions. The remainder ended on the last street.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from equipoise.walk.last_street.packing import pack_reach, unpack_values
 from equipoise.walk.plan import BEST, HoleRule, Plan, Tables, WalkBuffers, padded
 from equipoise.walk.walk import enter_board, leave_board, walk_boards
 
-TIE = 1e-5  # of actions worth the same up to this share, the first is followed: fold, call, small raise, ...
+TIE = 1e-5  # relative tolerance; of tied actions, the first is taken: fold, call, small raise, ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class StreetWalk:
 
     @cached_property
     def tables(self) -> Tables:
-        """The strategy's; one that plays by bucket has room for one board of each street but the last."""
+        """The strategy's tables; a strategy by bucket has space for one board per street, except the last."""
         if self._by_bucket is None:
             return self.strategy.tables(self.engine)
         boards = self.engine.cards.arrays
@@ -64,7 +63,7 @@ class StreetWalk:
 
     @property
     def _by_bucket(self) -> ByBucket | None:
-        """How the strategy plays by bucket, where the last street reads that."""
+        """The strategy by bucket, if the last street uses it."""
         return self.strategy.by_bucket if self.last_street is not None else None
 
     @cached_property
@@ -96,14 +95,14 @@ class StreetWalk:
 
     @cached_property
     def parts(self) -> list[Any]:
-        """By street before the last, [part, row, hole]: what ended on this street, on the next, ..."""
+        """By street except the last, [part, row, hole]: values of hands that ended on this street, the next, ..."""
         boards, rows = self.engine.cards.arrays, self.engine.program.value_rows
         widest = [int(boards.counts[boards.street == s].max(initial=0)) for s in range(self.last)]
         return [np.zeros((self.last - s, rows[s], widest[s]), self.engine.precision) for s in range(self.last)]
 
     @cached_property
     def _deals(self) -> list[int]:
-        """By street, how many calls lead to the next."""
+        """By street, the number of calls that lead to the next."""
         return self.engine.tree.count(DEAL)
 
     def go_down(self) -> Any:
@@ -112,7 +111,7 @@ class StreetWalk:
         return self._root_rows().copy()
 
     def run(self) -> Any:
-        """What the root street's deals bring: [total or part, deal, hole], parts of streets between first and last."""
+        """Values of the root street's deals: [total or part, deal, hole]; parts of all streets but first and last."""
         self._enter(0)
         self.parts[0][1:] = 0
         self._walk_children(0)
@@ -236,7 +235,7 @@ def follow(values: F32, below: Int, row: Int, size: Int, mine: bool, parts: F32)
 
 @inner
 def average_parts(orbit: U16, deals: I32, start: Int, work: WalkBuffers, parts: F32) -> None:
-    """Average the later parts of DEAL rows over the holes that renamings turn into each other, as the walk does."""
+    """Average the later parts of DEAL rows over isomorphic holes, as the walk does."""
     size = orbit.size
     total, times = work.spare[:size], work.lanes_out[:size]
     times[:] = 0

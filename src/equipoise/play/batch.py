@@ -1,9 +1,9 @@
-"""Two tables against each other, hand after hand in one kernel: the betting of the real game, cards of the full deck.
+"""A kernel that plays hands between two table agents: the betting of the real game, cards of the full deck.
 
-Each side stands at a node of its own tree and reads the other's bets as `agents/translate.py` says; here it draws once
-and remembers, which is what the mixture of `agents/table.py` is seen from outside. The betting state is a row as in
-`tree/betting_tree.py`, whose `take` this is. Cards are dealt, and buckets and ranks looked up, for many hands at once:
-a kernel that had those tables too would take a minute to compile.
+Each side is at a node of its own tree and reads the opponent's bets by `agents/translate.py`. Here it draws a reading
+once and remembers it, which to an observer equals the mixture of `agents/table.py`. The betting state is a row as in
+`tree/betting_tree.py`, updated by its `take`. Cards are dealt, and buckets and ranks looked up, for many hands before
+the kernel runs: with those tables, the kernel would take a minute to compile.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from equipoise.tree.betting_tree import (
     take,
 )
 
-MOST_HISTORY = 512  # actions of a hand that are written down
+MOST_HISTORY = 512  # maximum number of actions recorded per hand
 END = -2
 _32, _11 = np.uint64(32), np.uint64(11)
 _UNIT = 2.0**-53
 
 
 class PlayBuffers(NamedTuple):
-    """One thread's memory; by side unless it says otherwise."""
+    """The buffers of one thread; [side] unless noted."""
 
     random: U64  # [1]
     state: I32  # [column] of the betting
@@ -69,7 +69,7 @@ def _share(random: U64) -> float:
 
 @inlined
 def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, buffers: PlayBuffers) -> Int:
-    """What a side does where it is to act; it moves on in its tree. Returns the action."""
+    """Draw a side's action where it is to act, and move it on in its tree. Returns the action."""
     state, node = buffers.state, buffers.node[who]
     player = state[PLAYER]
     if standing(table.tree, node, street, player) != LIVE:
@@ -80,7 +80,7 @@ def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, bu
     while choice < count - 1 and left >= buffers.chances[choice]:
         left -= buffers.chances[choice]
         choice += 1
-    while buffers.chances[choice] <= 0.0 and choice > 0:  # rounding left something beyond the last action
+    while buffers.chances[choice] <= 0.0 and choice > 0:  # rounding left a remainder beyond the last action
         choice -= 1
     child = np.int64(table.tree.first_child[node]) + choice
     spent, opposing = state[SPENT + player], state[SPENT + 1 - player]
@@ -98,7 +98,7 @@ def _act(table: Table, who: Int, bucket: Int, street: Int, plan: BettingPlan, bu
 
 @inlined
 def _watch(table: Table, who: Int, action: Int, street: Int, buffers: PlayBuffers) -> None:
-    """The other side's action, before it is taken: move on in the tree."""
+    """Move a side on in its tree by the opponent's action, before that is taken."""
     tree, state, node = table.tree, buffers.state, buffers.node[who]
     if action == FOLD or standing(tree, node, street, state[PLAYER]) != LIVE:
         return
@@ -124,9 +124,9 @@ def _open(street: Int, plan: BettingPlan, state: I32) -> None:
 def _play(
     one: Table, two: Table, seat: Int, buckets: I64, plan: BettingPlan, blinds: I64, buffers: PlayBuffers, history: I32
 ) -> Int:
-    """The betting of one hand; side one is player `seat`. IN: int64[side, street]; OUT: int32[action] ended by END, if
+    """The betting of one hand; side one is player `seat`. Returns the player who folded, or -1.
 
-    it has room. Returns the player who folded, or -1; the chips are in the state of the buffers.
+    IN: int64[side, street] buckets; OUT: int32[action] ended by END, if not empty; the chips, in the buffers' state.
     """
     state, street, length = buffers.state, np.int64(0), 0
     first, second = np.int64(0), np.int64(1)  # not constants: those would be compiled twice
@@ -168,9 +168,9 @@ def play_deals(
     values: F64,
     history: I32,
 ) -> None:
-    """Deals, each played twice with seats changed. IN: int64[deal, seat, side, street], uint16[deal, seat, side] of all
-
-    seven cards; OUT: float64[deal, seat] chips of side one as player 0 and as player 1; int32[deal, seat, action].
+    """Play deals, each twice with seats swapped. IN: int64[deal, seat, side, street] buckets, uint16[deal, seat, side]
+    ranks of all seven cards; OUT: float64[deal, seat] chips of side one as player 0 and as player 1;
+    int32[deal, seat, action]. Both tables come apart because their types may differ.
     """
     for i in range(values.shape[0]):
         for seat in range(2):

@@ -1,4 +1,4 @@
-"""What every table does: deal cards, show a player its view, keep random streams apart."""
+"""What every table needs: deals, views, and independent random streams."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from equipoise.agents.agent import View
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import GameRules
 
-DEALS, PLAYERS_OWN = 0, 1  # what a stream is for: one seed must not give cards and actions the same numbers
+DEALS, PLAYERS_OWN = 0, 1  # purpose of a stream: cards and actions must not share random numbers
 
 
 def stream(seed: int | None, *key: int) -> np.random.Generator:
-    """A generator for one purpose; without a seed, one that cannot be repeated."""
+    """A generator for one purpose; without a seed, an unpredictable one."""
     return np.random.default_rng(None if seed is None else np.random.SeedSequence(seed, spawn_key=key))
 
 
 def fresh_seed() -> int:
-    """A seed that nobody can guess, short enough to be typed again."""
+    """An unpredictable seed, short enough to type."""
     return secrets.randbelow(1 << 53)  # exact also where JSON numbers are floats
 
 

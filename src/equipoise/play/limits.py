@@ -1,8 +1,8 @@
-"""What a peer may use of us: time, bytes, places, and JSON that means one thing only.
+"""Limits on what a peer may use: time, bytes, places, and unambiguous JSON only.
 
-A deadline holds for a whole message, so that a byte a second buys no time. Places (connections, sessions) are limited
-in all and for each peer. Where they run out, the newcomer gets the place of another: of the peer that holds most, what
-has not been used, what has been idle longest. A place where an answer is being worked out is never taken away.
+A deadline holds for a whole message, so slow bytes do not extend it. Places (connections, sessions) have total limits
+and limits per peer. When they run out, a newcomer replaces another place: of the peer that holds the most, an unused
+one first, then the longest idle. A place whose answer is being computed is never taken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from equipoise.core.errors import InputError, shown
 
 
 class PeerStream(io.RawIOBase):
-    """Bytes from a peer, while they come before a deadline and are not too many."""
+    """Bytes from a peer, up to a deadline and a maximum number."""
 
     def __init__(self, connection: socket.socket, seconds: float, most_bytes: int) -> None:
         super().__init__()
@@ -31,16 +31,16 @@ class PeerStream(io.RawIOBase):
         self.allow(seconds, most_bytes)
 
     def allow(self, seconds: float, most_bytes: int) -> None:
-        """Begin a new message: the time and the bytes that the peer has for all of it."""
+        """Begin a new message with limits on its time and its bytes."""
         self._deadline = time.monotonic() + seconds
         self._most_bytes = self._bytes_left = most_bytes
 
     def readable(self) -> bool:
-        """It is for reading."""
+        """True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What has come; `TimeoutError` past the deadline, `ConnectionError` past the last byte allowed."""
+        """Read what has arrived; `TimeoutError` past the deadline, `ConnectionError` past the last byte allowed."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
             raise TimeoutError("timed out")
@@ -63,7 +63,7 @@ class Place:
 
     peer: str
     idle_since: float
-    engaged: bool = False  # an answer is being worked out
+    engaged: bool = False  # an answer is being computed
     used: bool = False
 
 
@@ -72,15 +72,15 @@ _P = TypeVar("_P", bound=Place)
 
 @dataclass(frozen=True)
 class Limits:
-    """How many places there are, in all and for one peer."""
+    """The number of places, in total and per peer."""
 
     in_all: int
     by_peer: int
 
     def first_to_go(self, held: Collection[_P], peer: str) -> _P | None:
-        """What is taken away before a peer gets one more place, None where there is room.
+        """The place to take away before a peer gets one more; None if there is a free one.
 
-        `InputError` where all that could be taken away is engaged.
+        `InputError` if all candidates are engaged.
         """
         counts = Counter(place.peer for place in held)
         if counts[peer] >= self.by_peer:
@@ -94,7 +94,7 @@ class Limits:
 
 
 class Connections:
-    """The open connections of a server. One that has to go is shut down, which ends the thread that serves it."""
+    """The open connections of a server. Shutting one down ends the thread that serves it."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -122,7 +122,7 @@ class Connections:
 
     @contextmanager
     def answering(self, connection: socket.socket) -> Iterator[None]:
-        """While an answer is worked out the connection keeps its place; `ConnectionError` if it has lost it already."""
+        """Keep the connection's place while an answer is computed; `ConnectionError` if it is already lost."""
         with self._lock:
             if connection not in self._held:
                 raise ConnectionError("closed for another connection")
@@ -136,7 +136,7 @@ class Connections:
 
 
 def read_object(text: bytes) -> dict[str, Any]:
-    """A JSON object, strictly: no key twice, no NaN, nothing nested without end."""
+    """Parse a JSON object strictly: no duplicate keys, no NaN, limited nesting."""
     try:
         found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number)
     except InputError:
@@ -152,9 +152,9 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise InputError(f"{shown(twice)} stands twice in a JSON object", remedy="give each key once")
+        raise InputError(f"{shown(twice)} is a duplicate key in a JSON object", remedy="give each key once")
     return found
 
 
 def _no_number(name: str) -> None:
-    raise InputError(f"{name} is no JSON number", remedy="give a number")
+    raise InputError(f"{name} is not a JSON number", remedy="give a number")

@@ -1,8 +1,8 @@
-"""Logs of matches, written hand by hand, and the proof that a log is right: every hand played again from it.
+"""Logs of matches, written hand by hand, and their replay, which checks every hand.
 
 Two formats, by the file's suffix: the ACPC dealer's (.acpc, .log), STATE lines and a SCORE at the end, and PHH
-(.phh, .phhs), a table for each hand, as PokerKit reads them; PHH has words for hold'em only. Both are read as they
-are written, a hand at a time, so that the length of a log does not matter.
+(.phh, .phhs), a table for each hand, as PokerKit reads them; PHH covers hold'em only. Both are read and written one
+hand at a time, so logs may be of any length.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def log_format(path: str | Path) -> str:
 
 
 def log_names(first: str, second: str) -> tuple[str, str]:
-    """Two agents' names as logs have them: one word of the dealer's format each, and not the same."""
+    """Two agents' names for logs: one word of the dealer's format each, and distinct."""
     names = [re.sub(r"[\s|]", "_", name.replace(":", "=")) or "agent" for name in (first, second)]
     return names[0], names[1] if names[0] != names[1] else f"{names[1]}-2"
 
 
 class LogWriter:
-    """A log being written: `with LogWriter(path, rules) as log: log.write(...)`; the score stands at its end."""
+    """A log being written: `with LogWriter(path, rules) as log: log.write(...)`; the score comes at its end."""
 
     def __init__(self, path: str | Path, rules: GameRules) -> None:
         self.path, self.rules, self.format = Path(path), rules, log_format(path)
@@ -75,7 +75,7 @@ class LogWriter:
             self._file.write(log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n")
 
     def close(self, *, finished: bool = True) -> None:
-        """Write the score, unless the match was broken off, and close the file."""
+        """Write the score, unless the match was aborted, and close the file."""
         if finished and self.format == ACPC and self.hands:
             totals = "|".join(str(total) for total in self._totals.values())
             self._file.write(f"SCORE:{totals}:{'|'.join(self._totals)}\n")
@@ -90,7 +90,7 @@ class LogWriter:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a log says once every hand of it has been played again. Tuples are by name."""
+    """The totals of a log whose every hand was replayed. Tuples are by name."""
 
     log: str
     game: str
@@ -98,8 +98,8 @@ class Replay:
     names: tuple[str, ...]
     chips: tuple[int, ...]
     mbb_per_hand: tuple[float, ...]
-    ci95: float  # of either, in mbb/hand; hands are taken to be independent, so it is wide for a duplicate match
-    scored: bool  # whether a SCORE stands at its end; a match that was broken off has none
+    ci95: float  # of either, in mbb/hand; assumes independent hands, so it is too wide for a duplicate match
+    scored: bool  # whether it ends with a SCORE; an aborted match has none
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -126,7 +126,7 @@ class _Sums:
     scored: bool = False
 
     def add(self, found: LogState) -> None:
-        """Play one hand again."""
+        """Replay one hand."""
         if self.scored:
             raise InputError("a hand after the score", remedy="the score ends a log")
         if found.state.is_showdown and not all(found.deal.holes):
@@ -145,7 +145,7 @@ class _Sums:
         self.squares += values[0] ** 2
 
     def check_score(self, line: str) -> None:
-        """The dealer's last line against what the hands add up to."""
+        """Check the dealer's last line against the sum of the hands."""
         parts = line.rstrip("\r\n").split(":")
         values, names = (parts[1].split("|"), parts[2].split("|")) if len(parts) == 3 else ([], [])
         if self.scored or len(values) != PLAYERS or set(names) != set(self.chips):
@@ -159,7 +159,7 @@ class _Sums:
 
 
 def replay(log: str | Path, rules: GameRules, *, progress: Fraction | None = None) -> Replay:
-    """Play every hand of a log again; the first line that disagrees is refused."""
+    """Replay every hand of a log; the first line that disagrees is an error."""
     sums = _Sums(rules)
     read = _read_acpc if log_format(log) == ACPC else _read_phh
     try:
@@ -222,7 +222,7 @@ def _add_phh(sums: _Sums, text: str, where: str) -> None:
 
 
 def _lines(file: TextIO, name: str, size: int, progress: Fraction | None) -> Iterator[tuple[int, str]]:
-    """Numbered lines; one that does not end is refused before it fills the memory."""
+    """Numbered lines; an endless line is refused before it fills the memory."""
     number = read = 0
     while line := file.readline(MOST_LINE):
         number += 1

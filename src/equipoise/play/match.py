@@ -1,8 +1,8 @@
 """Matches between two agents: duplicate by default, with a 95% interval.
 
-In a duplicate match every deal is played twice, with the seats changed, and the mean of the two is one observation: the
-luck of the cards mostly cancels. Two tables play in a kernel (`batch.py`), any other agents hand by hand. A match with
-a seed is the same on any number of threads: each chunk of deals has a random stream of its own.
+In a duplicate match every deal is played twice, with seats swapped, and the mean of the two is one observation, so the
+luck of the cards mostly cancels. Two table agents play in a kernel (`batch.py`), other agents hand by hand. A match
+with a seed is the same on any number of threads: each chunk of deals has its own random stream.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PlayedHand:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What a match says of the first agent: milli-big-blinds per hand, with half the width of the 95% interval."""
+    """The result of the first agent in milli-big-blinds per hand, with half the width of the 95% interval."""
 
     names: tuple[str, str]
     game: str
@@ -89,11 +89,11 @@ class MatchResult:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some deals that were played. Chips are the first agent's, [deal, seat]."""
+    """Played deals. Chips are the first agent's, [deal, seat]."""
 
     values: F64
     deals: U8  # [deal, seat, card]
-    history: I32  # [deal, seat, action] ended by END; empty if nobody asked for it
+    history: I32  # [deal, seat, action] ended by END; empty if not recorded
 
     def hands(self, rules: GameRules) -> Iterator[PlayedHand]:
         """One by one."""
@@ -132,11 +132,11 @@ class Match:
 
     @property
     def is_fast(self) -> bool:
-        """Are both tables?"""
+        """Whether both are table agents."""
         return isinstance(self.one, TableAgent) and isinstance(self.two, TableAgent)
 
     def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
-        """Play some deals, each twice; chunks come in order, whatever the number of threads."""
+        """Play deals, each twice; chunks come in order on any number of threads."""
         size = CHUNK if self.is_fast else SLOW_CHUNK
         play = self._play_tables if self.is_fast else self._play_slowly
         tasks = (
@@ -238,11 +238,11 @@ def match(
     log: str | Path | None = None,
     progress: Fraction | None = None,
 ) -> MatchResult:
-    """Play a match of two agents, functions of a view, or what texts name (`agents/named.py`).
+    """Play a match between two agents, functions of a view, or names (`agents/named.py`).
 
-    `game` is for functions and named agents, where the other side has none; `menu` the bets of named agents. `aivat`
-    estimates the result a second time, with less luck (`measure/aivat.py`); `log` is a file for every hand (`logs.py`);
-    `progress` hears the share that is done.
+    `game` is for functions and named agents, if the opponent has none; `menu` is the bet menu of named agents. `aivat`
+    adds an estimate with less variance (`measure/aivat.py`); `log` is a file for all hands (`logs.py`); `progress` gets
+    the fraction done.
 
     >>> match("always-raise", "always-fold", game="leduc", hands=100).mbb_per_hand
     1000.0
@@ -280,7 +280,7 @@ def match(
 
 
 def observations(values: F64, duplicate: bool) -> F64:
-    """What is independent: hands, or the means of a deal's two. IN: float64[deal, seat]."""
+    """Independent observations: hands, or the means of duplicate deals. IN: float64[deal, seat]."""
     return values.mean(axis=1) if duplicate else values.ravel()
 
 

@@ -1,8 +1,8 @@
 """A person against an agent, at the terminal: words in, text out.
 
-Reads lines from one text stream and writes to another, so that a script can play too. On a terminal cards have suit
-symbols and colours, elsewhere letters. The end of the input, or `quit`, ends the game; a hand that it breaks off does
-not count.
+It reads lines from one text stream and writes to another, so a script can play too. On a terminal, cards have suit
+symbols and colours; elsewhere, letters. The end of the input, or `quit`, ends the game; an unfinished hand does not
+count.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def play_terminal(
     seat: str = "both",
     seed: int | None = None,
 ) -> Winnings:
-    """Play hands until there are enough (0: no end) or the person leaves; what the person won.
+    """Play a number of hands (0: no limit) or until the person leaves; returns what the person won.
 
-    `hint` is an agent whose mix for the person's cards is shown before every action. The seats alternate with `both`,
-    the person having the button first.
+    `hint` is an agent whose probabilities for the person's cards are shown before every action. With seat `both`, the
+    seats alternate and the person has the button first.
     """
     if seat not in SEATS:
         raise InputError(f"seat {shown(seat)}", remedy=f"use {', '.join(SEATS)}")

@@ -1,10 +1,10 @@
 """Round robins: every agent against every other, who wins how much, and who is best.
 
 The two rankings of the Annual Computer Poker Competition: total bankroll, the mean of an agent's results; and bankroll
-instant run-off, which removes the agent with the lowest bankroll among those that are left, again and again, so that
-nobody is ranked by how much it takes from the weak. The competition plays on until ranks are significant; here the
-intervals stand beside the numbers. Every pair has a seed of its own, made from its names: who else plays, and in which
-order, changes no match, and a pair that is in the folder is not played again.
+instant run-off, which repeatedly removes the agent with the lowest bankroll among those left, so that ranks do not
+depend on winnings from weak agents. The competition plays until ranks are significant; we report intervals instead.
+Every pair has its own seed, made from its names: other agents and their order do not change a match, and finished pairs
+in the folder are not played again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ FORMAT = "equipoise pair 2"
 
 
 class Named(Protocol):
-    """What can enter."""
+    """An entrant."""
 
     @property
     def name(self) -> str:
-        """What it is called; no two are called the same."""
+        """Its name, which is unique."""
 
 
 class Outcome(Protocol):
-    """What a match says of its first agent."""
+    """The result of a match for its first agent."""
 
     @property
     def mbb_per_hand(self) -> float:
@@ -101,7 +101,7 @@ class Tournament:
         return tuple(agent for agent, _ in reversed(self.removed))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row an agent, best bankroll first; columns in the same order."""
+        """One row per agent, best bankroll first; columns in the same order."""
         order, bankrolls, widths = self.by_bankroll, self.bankrolls(), self.bankroll_ci95
         rows: list[dict[str, Any]] = []
         for agent in order:
@@ -179,7 +179,7 @@ def tournament(
     """Let every agent play every other; `play(one, two, hands, seed)` is a match.
 
     With a folder, finished pairs are kept there. `settings` is all else that decides a result (the game, fingerprints
-    of the agents), as JSON; pairs that were played with others, more hands or another seed are played again.
+    of the agents), as JSON; pairs with other settings, hands or seeds are played again.
     """
     names = tuple(agent.name for agent in agents)
     if len(names) < 2 or len(set(names)) < len(names):
@@ -242,7 +242,7 @@ def seed_of(seed: int, one: str, two: str) -> int:
 
 @dataclass(frozen=True)
 class _Kept:
-    """Finished pairs in a folder, one file each, which is there whole or not at all."""
+    """Finished pairs in a folder, one file each, written atomically."""
 
     folder: Path
 
@@ -260,7 +260,7 @@ class _Kept:
         return self.folder / f"{words}-{digest}.pair"
 
     def find(self, wanted: dict[str, Any]) -> tuple[float, float] | None:
-        """A pair's result, if it is there, whole, and was played as wanted."""
+        """A pair's result, if its file is intact and was played as wanted."""
         with contextlib.suppress(InputError):
             stored = load_header(self.path(wanted["agents"]), FORMAT, remedy="")
             if stored["wanted"] == json.loads(json.dumps(wanted)):

@@ -1,4 +1,4 @@
-"""What a person types at a table, and how actions read there.
+"""The words that a person types at a table, and the words for actions.
 
 Numbers are chips put in on this street after the action, as in lines of betting: `bet 300`, `raise 900`. Fractions are
 of the pot after calling, as in bet menus: `bet half`, `pot`, `raise 75%`.
@@ -13,7 +13,7 @@ from equipoise.games.bet_menu import round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Legal
 
 HELP = """fold, check, call (f, k, c)
-bet 300, raise 900: to so many chips on this street (b, r)
+bet 300, raise 900: to a total of chips on this street (b, r)
 bet half, raise pot, bet 75%, bet 2/3: that part of the pot after calling; bet min: as little as allowed
 all-in; in limit games just bet or raise
 ? shows this, quit ends the game"""
@@ -26,7 +26,7 @@ _RATIO = re.compile(r"(\d{1,3})/(\d{1,3})")
 
 
 def read_action(state: BettingState, text: str) -> int:
-    """The action that words mean where somebody is to act; words that mean none are refused."""
+    """The action for a person's words; unknown words are refused."""
     verb, *rest = re.sub("all ?in", "all-in", text.lower().replace(",", "")).split() or [""]
     verb = _SPELLINGS.get(verb, verb)
     if rest and rest[0] == "to":
@@ -104,7 +104,7 @@ def offers(state: BettingState) -> str:
 
 
 def action_words(state: BettingState, action: int) -> str:
-    """An action of the player to act, as one types it."""
+    """An action of the player to act, as it is typed."""
     facing = state.to_call > 0
     if action == FOLD:
         return "fold"

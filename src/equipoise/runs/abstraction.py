@@ -30,7 +30,7 @@ BYTES_A_DEAL = 200  # a shuffled deck, its buckets and strengths
 
 @dataclass(frozen=True, eq=False)
 class AbstractionFiles:
-    """A report, what solving with it needs (None without bets), and the files that were written."""
+    """A report, the size of a solve with it (None without bets), and the files written."""
 
     report: AbstractionReport
     solve: GameReport | None
@@ -54,7 +54,7 @@ def abstraction_report(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> AbstractionFiles:
-    """Build the abstraction of a recipe, or open it, and look into it; with `out`, write JSON, CSV and PNG files there.
+    """Build (or load) the abstraction of a recipe and describe it; with `out`, write JSON, CSV and PNG files there.
 
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
     >>> found = abstraction_report({"game": "leduc", "cards": cards})
@@ -93,7 +93,7 @@ def abstraction_bucket(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> HandBucket:
-    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe; built if it was not before.
+    """The bucket of a hand, e.g. `AhKh` on `2c 7d Jh`, in the abstraction of a recipe, which is built if necessary.
 
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
     >>> found = abstraction_bucket({"game": "leduc", "cards": cards}, "4c")
@@ -108,9 +108,9 @@ def abstraction_bucket(
 def build_abstraction(
     recipe: str | Path | Mapping[str, Any], *, game: str | GameRules | None = None, progress: Progress | None = None
 ) -> BucketMap:
-    """The buckets that a recipe (a TOML file, or a mapping) makes of a game's hands; kept on disk for the next time.
+    """Build the buckets of a recipe (a TOML file, or a mapping), or load them from the cache.
 
-    `progress` is told what is being done and how far it is, from 0 to 1.
+    `progress` is called with a stage and the fraction of it that is done.
 
     >>> cards = {"preflop": {"method": "percentile", "buckets": 2}}
     >>> leduc = build_abstraction({"game": "leduc", "cards": cards})
@@ -121,7 +121,7 @@ def build_abstraction(
 
 
 def _read(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) -> AbstractGame:
-    """The abstract game of a recipe, which need not say how it is solved."""
+    """The abstract game of a recipe, which need not have a solver."""
     if isinstance(recipe, Mapping):
         check_keys(recipe, "")
         return read_abstract_game(recipe, name="recipe", game=game)
@@ -131,7 +131,7 @@ def _read(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) 
 
 
 class _Folder:
-    """Where files go: all are written beside the others first, then put in place."""
+    """The output folder: files are written to a temporary folder first, then moved into place."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What a run will take, known before it starts: tree, information sets, memory, disk; refused if it cannot fit."""
+"""The cost of a run, known before it starts: tree, information sets, memory and disk."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ STRATEGIES = 5  # bytes a slot: float32 and bytes
 
 @dataclass(frozen=True)
 class Cost:
-    """What a recipe takes. Memory is with a hybrid agent's workspace, but no other solver's; disk with a checkpoint
-
-    being written.
-    """
+    """The cost of a recipe. Memory includes the hybrid solver's workspace only; disk, a checkpoint being written."""
 
     nodes: int
     buckets: tuple[int, ...]
     infosets: int
     slots: int
     table_bytes: int
-    trunk_bytes: int  # of the memory, that of CFR-BR's opponents in a trunk
+    trunk_bytes: int  # part of the memory: CFR-BR's opponents in the trunk
     memory_bytes: int
     disk_bytes: int
 
@@ -43,7 +40,7 @@ class Cost:
         return asdict(self)
 
     def check(self, out: Path) -> None:
-        """Refuse what cannot fit."""
+        """Refuse a run that does not fit."""
         free = available_memory()
         if self.memory_bytes > free:
             raise InputError(
@@ -64,22 +61,20 @@ class Cost:
 
 
 def _held(out: Path) -> int:
-    """What a run that is resumed has already on the disk."""
+    """Bytes that a resumed run already has on disk."""
     return sum(path.stat().st_size for path in out.glob("**/*") if path.is_file())
 
 
 def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -> Cost:
-    """The cost of a recipe; grows its betting tree, unless it is given."""
+    """The cost of a recipe; builds its betting tree unless it is given."""
     tree = build_tree(recipe.game.rules, recipe.game.menu) if tree is None else tree
     buckets = recipe.game.cards.buckets(recipe.game.rules)
     layout = SlotLayout(tree, buckets)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
-    currents = (
-        recipe.checkpoint.keep + 2
-    ) * recipe.solver.reservoirs.count  # of each checkpoint, and those written last
+    currents = (recipe.checkpoint.keep + 2) * recipe.solver.reservoirs.count  # per checkpoint, and the final ones
     while_measuring = 0 if recipe.measure.method == "none" else CHANCES * layout.slots
-    at_the_end = layout.slots  # a table becomes probabilities where it is, and bytes are made of them
+    at_the_end = layout.slots  # tables become probabilities in place; only the byte copy is new
     maps = planned_bytes(recipe.game.rules, recipe.game.cards) + working_bytes(recipe, threads, tree)
     return Cost(
         nodes=len(tree),
@@ -94,9 +89,10 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
 
 
 def working_bytes(recipe: Recipe, threads: int, tree: BettingTree | None = None) -> int:
-    """At most what an iteration of the hybrid agent holds: for each subgame, the last street's rows of both seats (a
+    """Upper bound on the workspace of one iteration of the hybrid solver.
 
-    strategy, a value, and a reach for each decision); for each thread, a bit for every action of a best response.
+    Each subgame has last-street rows for both seats (a strategy, a value, and a reach for each decision); each thread,
+    one bit for every action of a best response.
     """
     if not (trunk := recipe.solver.trunk):
         return 0
@@ -111,10 +107,7 @@ def working_bytes(recipe: Recipe, threads: int, tree: BettingTree | None = None)
 
 
 def _opponents(recipe: Recipe, tree: BettingTree) -> int:
-    """Bytes of what CFR-BR's opponents do: an action for every hole at every decision on every board; or their
-
-    regrets in a trunk.
-    """
+    """Bytes of CFR-BR's opponents: an action for every hole, decision and board, or their regrets in a trunk."""
     if recipe.solver.method != "cfr-br":
         return 0
     if recipe.solver.trunk:

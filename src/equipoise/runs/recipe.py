@@ -1,15 +1,15 @@
-"""A recipe: game, betting, cards, solver, and when to stop, checked as a whole before anything is computed. In a file::
+"""A recipe: game, betting, cards, solver and stopping rule, checked as a whole before anything is computed. In a file::
 
     game = "holdem.nolimit"
     [betting]                       # no-limit: a bet menu, or the name of one
-    [cards]                         # buckets of each street, see abstraction/maps/card_recipe.py; without it, lossless
+    [cards]                         # buckets of each street, see abstraction/maps/card_recipe.py (default: lossless)
     [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
                                     # stage, or trunk, boards, cycle, grow; keep, currents (cfr-br)
-    [stop]                          # minutes, iterations, exploitability: the first that is reached
-    [checkpoint]                    # minutes between two, and how many to keep
-    [measure]                       # method, and every so many minutes
+    [stop]                          # minutes, iterations, exploitability: whichever is reached first
+    [checkpoint]                    # minutes between checkpoints, number to keep
+    [measure]                       # method, minutes between measurements
 
-Its fingerprint covers what determines the result: rules, menu, cards, and the solver's settings but for its threads.
+The fingerprint covers what determines the result: rules, menu, cards, and the solver's settings except threads.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ ELSEWHERE = {
 
 
 class SolverRecipe(CheckedModel):
-    """Which solver, and its numbers. What a method does not use must be left out."""
+    """The solver and its settings. Settings that a method does not use must be left out."""
 
     method: str = "external"
     schedule: str | None = None  # external: linear; pcs, cfr-br: cfr+
     seed: int = Field(default=1, ge=0)
-    threads: int = Field(default=0, ge=0, le=MOST_THREADS)  # 0: all cores; one thread is reproducible to the bit
-    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, and cfr-br with a trunk: in an iteration
-    cycle: bool | None = None  # the same: every board once before any comes again
-    grow: int | None = Field(default=None, ge=0, le=MOST_COUNT)  # cfr-br with a trunk: few boards first, then more
-    period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between two discounts
-    prune: float | None = Field(default=None, gt=0)  # external: chips of negative regret from which actions are skipped
-    stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: it restarts from the average so often
+    threads: int = Field(default=0, ge=0, le=MOST_THREADS)  # 0: all cores; one thread is bit-reproducible
+    boards: int | None = Field(default=None, ge=1, le=1 << 20)  # pcs, cfr-br with a trunk: boards per iteration
+    cycle: bool | None = None  # pcs, cfr-br with a trunk: draw boards without replacement
+    grow: int | None = Field(default=None, ge=0, le=MOST_COUNT)  # cfr-br with a trunk: start with few boards, then add
+    period: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # external: iterations between discounts
+    prune: float | None = Field(default=None, gt=0)  # external: skip actions below minus this regret, in chips
+    stage: int | None = Field(default=None, ge=1, le=MOST_COUNT)  # cfr-br: restart from the average every N iterations
     trunk: int | None = Field(default=None, ge=1, le=MOST_ROUNDS)  # cfr-br: rounds above the sampled subgames
-    keep: Literal["both", "current"] | None = None  # cfr-br: both; or the current strategy only, in half the memory
-    currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: kept of iterations drawn at random; 1
+    keep: Literal["both", "current"] | None = None  # cfr-br: default both; current: half the memory
+    currents: int | None = Field(default=None, ge=0, le=100)  # cfr-br: snapshots to keep (default: 1)
 
     @model_validator(mode="after")
     def _whole(self) -> SolverRecipe:
@@ -85,7 +85,7 @@ class SolverRecipe(CheckedModel):
         return self
 
     def _check_keys(self) -> None:
-        """Refuse what a method does not use."""
+        """Refuse settings that the method does not use."""
         sampled = ("boards", "cycle")
         responding = ("stage", "trunk", "grow", "keep", "currents", *sampled)
         own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding}
@@ -99,32 +99,32 @@ class SolverRecipe(CheckedModel):
                     raise ValueError(f"{key} is not for method cfr-br {'with' if self.trunk else 'without'} a trunk")
 
     def settings(self) -> dict[str, Any]:
-        """What determines the result, and is said: keywords of the solver."""
+        """The given settings that determine the result: keyword arguments of the solver."""
         unused = {"seed"} if self.method == "cfr-br" and self.trunk is None else set()  # it does not sample
         said = self.model_dump(exclude={"method", "threads", "currents", *unused})
         return {key: value for key, value in said.items() if value is not None}
 
     @property
     def strategies(self) -> tuple[StrategyName, ...]:
-        """What a run measures; the first is what it is for, and writes at its end."""
+        """The strategies that a run measures; it writes the first one at its end."""
         if self.method != "cfr-br":
             return (AVERAGE,)  # elsewhere, current strategies do not converge
         return (CURRENT,) if self.keep == "current" else (AVERAGE, CURRENT)
 
     @property
     def tables(self) -> int:
-        """How many tables the solver fills: regrets, and averages if it keeps them."""
+        """Number of tables of the solver: regrets, and averages if it keeps them."""
         return 1 + (AVERAGE in self.strategies)
 
     @property
     def reservoirs(self) -> IterationReservoirs:
-        """At which iterations the current strategy is kept."""
+        """The iterations at which the current strategy is saved."""
         default = 1 if self.method == "cfr-br" else 0
         return IterationReservoirs(self.seed, default if self.currents is None else self.currents)
 
 
 class StopRecipe(CheckedModel):
-    """The run stops at the first of these: training time, iterations, exploitability in mbb/g."""
+    """The run stops when it reaches the first of these: minutes of training, iterations, exploitability in mbb/g."""
 
     minutes: float | None = Field(default=None, gt=0, le=MOST_MINUTES)
     iterations: int | None = Field(default=None, ge=1, le=MOST_COUNT)
@@ -132,16 +132,16 @@ class StopRecipe(CheckedModel):
 
 
 class CheckpointRecipe(CheckedModel):
-    """Minutes between two checkpoints, and how many are kept."""
+    """Minutes between checkpoints, and the number to keep."""
 
     minutes: float = Field(default=5.0, gt=0, le=MOST_MINUTES)
     keep: int = Field(default=2, ge=1, le=1000)
 
 
 class MeasureRecipe(CheckedModel):
-    """Measurements in the run: exploitability (exact) or a lower bound on it (lbr, of so many hands), every so many
+    """Measurements during the run: exploitability (exact), or a lower bound on it (lbr) from a number of hands.
 
-    minutes of training.
+    `every` is the number of minutes of training between measurements.
     """
 
     method: Literal["none", "exact", "lbr"] = "none"
@@ -170,7 +170,7 @@ class _Sections(CheckedModel):
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """A checked recipe. `table` is what was written, overrides applied: what a copy of it says."""
+    """A checked recipe. `table` is its text as a table, with overrides applied."""
 
     name: str
     game: AbstractGame
@@ -191,17 +191,17 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """The recipes that come with Equipoise."""
+    """The built-in recipes."""
     return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
 
 
 def _folders() -> list[Path]:
-    """Where they are: in a checkout, and where an installation puts them."""
+    """Folders of the built-in recipes: in a checkout, and in an installation."""
     return [Path(__file__).parents[3] / "recipes", Path(sys.prefix) / "share" / "equipoise" / "recipes"]
 
 
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """A built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
+    """Load a built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
     path = _find(str(name_or_path))
     table = apply_overrides(load_recipe_table(path), overrides)
     return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
@@ -225,7 +225,7 @@ def _find(name: str) -> Path:
 
 
 def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None = None) -> Recipe:
-    """Check a recipe's table; files that it names are relative to `path`."""
+    """Check a recipe's table; file names in it are relative to `path`."""
     where = str(path or "")
     check_keys(table, where)
     game = read_abstract_game(table, name=name, path=path, default_menu=DEFAULT_MENU)
@@ -241,7 +241,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None =
 
 
 def check_keys(table: Mapping[str, Any], where: str) -> None:
-    """Refuse what is no key of a recipe."""
+    """Refuse unknown keys."""
     for key in table:
         if key not in ("game", *SECTIONS):
             known = ", ".join(("game", *SECTIONS))
@@ -249,7 +249,7 @@ def check_keys(table: Mapping[str, Any], where: str) -> None:
 
 
 def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None:
-    """Refuse what would fail only once the run has begun."""
+    """Refuse hole cards that would fail only after the run has begun."""
     try:
         if sections.solver.method != "external":
             check_hole_cards(rules.hole_cards, f"solver.method {sections.solver.method}")
@@ -260,7 +260,7 @@ def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None
 
 
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
-    """The same game, bets and cards by another solver; when to stop and what to measure is left open."""
+    """The same game, bets and cards with another solver, and without stop and measure settings."""
     checked = check_table(_Sections, {"solver": dict(solver)}, recipe.name, REMEDY).solver
     table = {key: value for key, value in recipe.table.items() if key not in ("stop", "measure")}
     return replace(

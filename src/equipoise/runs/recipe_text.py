@@ -1,4 +1,4 @@
-"""Recipes as text: overrides such as `solver.seed=7`, and the TOML of a table."""
+"""Recipes as text: overrides such as `solver.seed=7`, and tables as TOML."""
 
 from __future__ import annotations
 

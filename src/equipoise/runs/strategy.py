@@ -1,4 +1,4 @@
-"""A strategy of a run that may still go on: the average or the current one, as its newest checkpoint has it."""
+"""The average or current strategy of a run, from its newest checkpoint; the run may still be training."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a 
 
 
 def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> StrategyFile:
-    """The average or the current strategy of a run folder; or a strategy file that says it is that.
+    """The average or current strategy of a run folder, or a file of that strategy.
 
-    `copied` is as in `load_strategy`; what comes from a checkpoint is always in memory.
+    `copied` is as in `load_strategy`; a strategy from a checkpoint is always in memory.
     """
     if strategy not in TABLES:
         raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
@@ -32,7 +32,7 @@ def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> St
 
 
 def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
-    """From the newest checkpoint that is whole. Nothing is set aside: the run may be at work here."""
+    """From the newest intact checkpoint. Damaged ones are not renamed: the run may be training."""
     if not (folder.path / RECIPE_FILE).is_file():
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
     recipe = load_recipe(folder.path)
@@ -44,7 +44,7 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
             continue
         table = arrays[TABLES[strategy]]
         if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, game.layout.slots):
-            raise InputError("a checkpoint of another recipe", where=str(path), remedy="train anew")
+            raise InputError("a checkpoint of another recipe", where=str(path), remedy="train again")
         if not len(table):
             raise InputError("the run keeps no average strategy", where=str(folder.path), remedy="ask for the current")
         about = {
@@ -53,5 +53,5 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
         }  # fmt: skip
         return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(
-        f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for its first, or go on with --resume"
+        f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for the first, or continue with --resume"
     )

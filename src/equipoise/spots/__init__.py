@@ -1,1 +1,1 @@
-"""Postflop spots and small games: described, solved, looked into."""
+"""Postflop spots and small games: described, solved, shown."""

@@ -1,4 +1,4 @@
-"""What is solved: a postflop spot, or a whole game that is small enough to walk."""
+"""What the vector solver solves: a postflop spot, or a whole game that is small enough to walk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A betting tree, the boards below it, and what chips are worth; made of a spot or of a game."""
+    """A betting tree, its boards and its stakes; made from a spot or a game."""
 
     tree: BettingTree
     cards: PublicCards
@@ -56,8 +56,9 @@ class Problem:
 
     @classmethod
     def of_game(cls, rules: GameRules, menu: Menu | None = None) -> Problem:
-        """A whole game. A no-limit game is bet by a menu, the standard one unless another is given; it is refused
-        before its boards are dealt if its tables alone would not fit.
+        """A whole game. A no-limit game uses the standard bet menu unless another is given.
+
+        If its tables alone would not fit into memory, it is refused before its boards are dealt.
         """
         check_hole_cards(rules.hole_cards, "solve")
         if rules.limit:
@@ -74,7 +75,7 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """The spot's file or the game, for naming what comes out."""
+        """The name of the spot's file or of the game, for output files."""
         return self.spot.name if self.spot else self.rules.name
 
     @property
@@ -92,7 +93,7 @@ class Problem:
         return [often for lock in (self.spot.locks if self.spot else ()) for _, often in lock.strategy]
 
     def engine(self, threads: int = 1, precision: type = np.float32, stored: Any = None) -> Engine:
-        """An engine for it; `stored` is what its tables hold if not numbers of that precision."""
+        """An engine for it; `stored` is the type of its tables, if not that of `precision`."""
         return Engine(self.tree, self.cards, self.stakes, self.locked, precision, threads, stored=stored)
 
     @cached_property
@@ -131,7 +132,7 @@ class Problem:
         return self.cards.cards.index(wanted)
 
     def lock_tables(self, engine: Engine, table: Any) -> None:
-        """Write the locked strategies into a table (regrets and average alike): what stands there is played."""
+        """Write the locked strategies into a table of regrets or averages: the solver plays what it finds there."""
         program, boards = engine.program, engine.cards.arrays
         for often, (node, only) in zip(self.lock_strategies(), self.locked, strict=True):
             place = int(program.place_of[node])
@@ -144,7 +145,7 @@ class Problem:
                     table[start : start + rows.size] = as_stored(rows.ravel(), table.dtype)
 
     def memory_bytes(self, threads: int = 1, tables: int = 2, stored: Any = None) -> int:
-        """What a solve will allocate: tables and their scales, all-in matrices, and each thread's rows."""
+        """Bytes that a solve allocates: tables and their scales, all-in matrices, and each thread's rows."""
         engine = self.engine(threads, stored=stored)
         boards, item = self.cards.arrays, 4
         early = np.unique(self.tree.street[self.tree.kind == SHOWDOWN])
@@ -168,7 +169,7 @@ def read_problem(name: str, menu: Menu | None = None) -> Problem:
 
 
 def check_tables_fit(tree: BettingTree) -> None:
-    """Refuse a whole game whose tables are larger than the memory: to deal its boards would already take long."""
+    """Refuse a whole game whose tables exceed the memory: dealing its boards would already take long."""
     rules = tree.rules
     _, rows = table_rows(tree)
     on_boards = boards(rules)

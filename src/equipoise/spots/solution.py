@@ -1,7 +1,7 @@
-"""A solved spot or game: what each hand does and is worth anywhere in it; saved to one file that opens at once.
+"""A solved spot or game: the strategy and the value of each hand at every node; saved in one file.
 
-A file (`core/files/array_file.py`) holds what was solved, how far, and the average-strategy table; the tree and the
-boards that the table belongs to are built again when it is opened.
+The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table. The tree and the
+boards are rebuilt when it is opened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ONE_GROUP = 10**12
 
 @dataclass(frozen=True)
 class NodeView:
-    """A decision of a solution: arrays are [hole] or [action, hole], holes being those that can be held there."""
+    """A decision of a solution. Arrays are [hole] or [action, hole], for the holes that are possible there."""
 
     line: str
     board: tuple[int, ...]
@@ -98,7 +98,7 @@ class Solution:
 
     @cached_property
     def engine(self) -> Engine:
-        """An engine to look with: rows of a whole street stay in memory."""
+        """An engine for queries: rows of a whole street stay in memory."""
         return replace(self.problem.engine(self.threads), cache_bytes=_ONE_GROUP)
 
     @cached_property
@@ -130,7 +130,7 @@ class Solution:
         return np.asarray(meeting_weights(cards.rules, by_hole)[cards.holes(board, player)])
 
     def strategy(self, line: str = "", board: str = "") -> NodeView:
-        """What happens at a node: a line of betting, and the board if cards were dealt since the root."""
+        """The strategy at a node: a betting line, and the board if cards were dealt since the root."""
         tree = self.engine.tree
         node = find_line(tree, line)
         if tree.kind[node] != DECISION:
@@ -282,7 +282,7 @@ class Solution:
 
     @property
     def percent(self) -> float:
-        """Exploitability in percent of the pot of a spot, of the big blind of a game; as it was at the last look.
+        """Exploitability in percent of the pot of a spot, of the big blind of a game; as last measured.
 
         Ten times that of a game is its exploitability in mbb/g.
         """
@@ -312,7 +312,7 @@ class Solution:
         return answer
 
     def save(self, path: str | Path) -> None:
-        """Write the solution file: whole, or not at all."""
+        """Write the solution file, atomically."""
         header = {
             "spot": self.problem.spot.text if self.problem.spot else None,
             "gamedef": None if self.problem.spot else write_gamedef(self.problem.rules),
@@ -326,7 +326,7 @@ class Solution:
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
-        """Open a solution file; one that is damaged or of another kind is refused."""
+        """Open a solution file; a damaged file or one of another format is refused."""
         header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
         solution = cls(
             _problem(header), arrays["average"], header["iterations"], header["seconds"], header["cpu_seconds"],

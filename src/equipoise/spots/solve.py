@@ -1,6 +1,6 @@
-"""The loop of a vector solve: iterate, look how far it is, stop at the target.
+"""The loop of a vector solve: iterate, measure exploitability, stop at the target.
 
-Ctrl-C and SIGTERM end it after the iteration that is being done, and keep what there is.
+Ctrl-C and SIGTERM stop it after the current iteration and keep the solution so far.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def solve(
 ) -> Solution:
     """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
 
-    `target` is an exploitability in percent of the pot (of the big blind, for a game); a spot brings its own; 0 does
+    `target` is an exploitability in percent of the pot (of the big blind, for a game; default: the spot's own); 0 runs
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
-    for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table; without it, the standard menu.
-    `storage` is what tables hold: float32, or int16 for half the memory (see solvers/storage.py).
+    for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table (default: the standard menu).
+    `storage` is the type of the tables: float32, or int16 for half the memory (see walk/table_storage.py).
     """
     stored = table_type(storage)
     check_count(iterations, "iterations")
@@ -68,7 +68,7 @@ def solve(
 def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
     if isinstance(what, Problem | Spot):
         if menu is not None:
-            raise InputError("a menu for what has its own bets", remedy="leave out the menu")
+            raise InputError("a menu for a problem with its own bets", remedy="leave out the menu")
         return what if isinstance(what, Problem) else Problem.of_spot(what)
     if isinstance(what, GameRules):
         return Problem.of_game(what, menu)
@@ -77,7 +77,7 @@ def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -
 
 @cache
 def _warm_up(variant: str, stored: type) -> None:
-    """Compile (or load) the kernels on a game that takes no time, so that seconds are seconds of solving."""
+    """Compile (or load) the kernels on a tiny game, so that the clock measures solving only."""
     for threads in (1, 2):
         solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads, stored=stored), variant)
         solver.run(1)
@@ -86,7 +86,7 @@ def _warm_up(variant: str, stored: type) -> None:
 
 
 class _StopError(Exception):
-    """A signal has asked the solve to stop; raised between two iterations."""
+    """Raised between iterations after a signal to stop."""
 
 
 def _run(
@@ -94,7 +94,7 @@ def _run(
 ) -> Solution:
     start, cpu_start = time.perf_counter(), time.process_time()
     history: list[tuple[int, float, float]] = []
-    stopped = "iterations" if target > 0 else "target"  # without a target, the iterations are what was asked for
+    stopped = "iterations" if target > 0 else "target"  # without a target, all iterations were asked for
     with stopping() as asked:
 
         def stop_if_asked(_iteration: int) -> None:
@@ -111,7 +111,7 @@ def _run(
         solver.on_iteration = stop_if_asked
         try:
             while solver.iteration < iterations:
-                # looking costs about as much as an iteration: every tenth, later more seldom
+                # a measurement costs about as much as an iteration: every tenth, later less often
                 solver.run(min(max(FIRST_MEASUREMENT, solver.iteration // 10), iterations - solver.iteration))
                 if measure() <= target:
                     stopped = "target"

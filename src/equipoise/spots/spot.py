@@ -91,7 +91,7 @@ class Spot:
         """This board and all that may follow."""
         weights = self.ranges[0].without(self.board).weights, self.ranges[1].without(self.board).weights
         locks = tuple(frequency for lock in self.locks for _, frequency in lock.strategy)
-        named = any(lock.board for lock in self.locks)  # a lock on one runout tells it apart from its mirror images
+        named = any(lock.board for lock in self.locks)  # a lock on one runout breaks its symmetry
         return deal_boards(self.rules, weights, self.board, isomorphism=isomorphism and not named, also_keep=locks)
 
 

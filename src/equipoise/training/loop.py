@@ -156,25 +156,23 @@ def _size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
+@dataclass(eq=False)
 class _Training:
     """The state of a run while it trains."""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        stop: StopRecipe,
-        folder: RunFolder,
-        buckets: BucketMap,
-        solver: Solver,
-        threads: int,
-        log: Say,
-        on_progress: OnProgress | None,
-        measure: Measure | None,
-    ) -> None:
-        self.recipe, self.stop, self.folder, self.buckets = recipe, stop, folder, buckets
-        self.solver, self.threads, self.log, self.on_progress, self.measure = solver, threads, log, on_progress, measure
-        self.blocks = Blocks.of(solver.layout)
-        self.snapshots = StrategySnapshots(folder, recipe.game, recipe.solver.reservoirs)
+    recipe: Recipe
+    stop: StopRecipe
+    folder: RunFolder
+    buckets: BucketMap
+    solver: Solver
+    threads: int
+    log: Say
+    on_progress: OnProgress | None
+    measure: Measure | None
+
+    def __post_init__(self) -> None:
+        self.blocks = Blocks.of(self.solver.layout)
+        self.snapshots = StrategySnapshots(self.folder, self.recipe.game, self.recipe.solver.reservoirs)
         self.seconds = 0.0
         self.last = TrainingProgress(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
         self.progress_cost = 0.0

@@ -25,10 +25,7 @@ from equipoise.tree.betting_tree import build_tree
 
 HANDS = 1000  # of local best response
 PROGRESS = "progress"  # stem of the report files
-PREFIXES = {
-    "": ("average strategy", "o-"),
-    "current_": ("current strategy", "s--"),
-}  # label and style of metrics
+PREFIXES = {"": ("average strategy", "o-"), "current_": ("current strategy", "s--")}  # label, line style
 
 
 def train(

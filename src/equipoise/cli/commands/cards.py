@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, app, console, print_json, refuse_all_but, refuse_options
+from equipoise.cli.app import Json, Threads, app, console, print_json, refuse_all_but, refuse_options
 from equipoise.cli.files import Force, check_outputs, report_files
 
 
@@ -18,9 +18,7 @@ def games(
     menu: Annotated[
         str | None, typer.Option(help="No-limit only: a built-in bet menu (pot, standard, slumbot-nl) or a TOML file.")
     ] = None,
-    buckets: Annotated[
-        str, typer.Option(help="Number of buckets by street, e.g. 169,200,200,200 (default: lossless).")
-    ] = "",
+    buckets: Annotated[str, typer.Option(help="Buckets by street, e.g. 169,200,200,200 (default: lossless).")] = "",
     trunk: Annotated[
         int | None, typer.Option(help="Also show CFR-BR's memory with a trunk of this many rounds.")
     ] = None,
@@ -57,7 +55,7 @@ def equity(
     second: Annotated[str, typer.Argument(metavar="HANDS", help="The opponent's hand or range.")],
     board: Annotated[str, typer.Option(help="Three, four or five board cards (default: preflop).")] = "",
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand of the first range.")] = False,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     as_json: Json = False,
 ) -> None:
     """Compute the exact equity of hands or ranges, if nobody folds."""
@@ -161,30 +159,22 @@ def abstraction_compare(
     ] = None,
     force: Force = False,
     game: GameOption = None,
-    minutes: Annotated[float | None, typer.Option(help="Minutes of CFR-BR per recipe, replacing the recipes'.")] = None,
-    iterations: Annotated[
-        int | None, typer.Option(help="CFR-BR iterations per recipe, replacing the recipes'.")
-    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Minutes of CFR-BR, replacing the recipes'.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations of CFR-BR, replacing the recipes'.")] = None,
     cfr: Annotated[
         bool, typer.Option("--cfr/--no-cfr", help="Also train by CFR, as the recipe says, for the same time.")
     ] = True,
-    cfr_iterations: Annotated[
-        int | None, typer.Option(min=1, help="Iterations of CFR, instead of the same time.")
-    ] = None,
-    stage: Annotated[
-        int | None, typer.Option(min=1, help="CFR-BR restarts from its average after this many iterations.")
-    ] = None,
+    cfr_iterations: Annotated[int | None, typer.Option(min=1, help="Iterations of CFR (default: equal time).")] = None,
+    stage: Annotated[int | None, typer.Option(min=1, help="Iterations between restarts of CFR-BR.")] = None,
     trunk: Annotated[int | None, typer.Option(min=1, help="Number of rounds in CFR-BR's trunk.")] = None,
     points: Annotated[int, typer.Option(min=1, help="Number of measurements per run.")] = 6,
     flops: Annotated[
         int | None, typer.Option(help="Number of flops to estimate exploitability from (limit hold'em: 40).")
     ] = None,
-    lbr_hands: Annotated[
-        int | None, typer.Option(help="No-limit: number of hands of the LBR lower bound (10,000).")
-    ] = None,
+    lbr_hands: Annotated[int | None, typer.Option(help="No-limit: number of hands of LBR (10,000).")] = None,
     hands: Annotated[int, typer.Option(min=4, help="Number of hands per match.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of flops, LBR and matches.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of all recipes.")
     ] = None,

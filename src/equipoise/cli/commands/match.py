@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, app, console, print_json, refuse_all_but, refuse_options
+from equipoise.cli.app import Json, Threads, app, console, print_json, refuse_all_but, refuse_options
 from equipoise.cli.files import Force, check_outputs, new_log, report_files
 from equipoise.core.errors import InputError
 
@@ -27,18 +27,15 @@ def match(
     game: Annotated[str, typer.Option(help="Game of named agents and logs: built-in, or an ACPC gamedef file.")] = "",
     menu: Annotated[str | None, typer.Option(help="Bet menu of named agents in no-limit games.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the cards and the actions.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     duplicate: Annotated[
         bool, typer.Option("--duplicate/--no-duplicate", help="Play each deal twice, with seats swapped.")
     ] = True,
     aivat: Annotated[bool, typer.Option("--aivat", help="Also reduce variance by AIVAT (a few ms per hand).")] = False,
-    log: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Log every hand to a .acpc, .log, .phh or .phhs file.")
-    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="Log of hands: .acpc, .log, .phh or .phhs.")] = None,
     replay: Annotated[str | None, typer.Option(metavar="LOG", help="Replay and check the hands of a log.")] = None,
     out: Annotated[
-        str | None,
-        typer.Option(metavar="STEM", help="Three agents or more: write results to STEM.json, .csv and .png."),
+        str | None, typer.Option(metavar="STEM", help="Three agents or more: results as STEM.json, .csv and .png.")
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -51,12 +48,7 @@ def match(
         if agents or not game:
             raise InputError("--replay takes a log and its game", remedy="add --game, leave out the agents")
         refuse_all_but(context, "is for playing, not for --replay", "agents", "replay", "game")
-        with console().progress_bar("replay") as progress:
-            replayed = equipoise.replay(replay, equipoise.load_game(game), progress=progress)
-        if as_json:
-            print_json(replayed.as_json())
-        else:
-            console_match.print_replay(replayed)
+        _replay(replay, game, as_json)
         return
     names = agents or []
     if len(names) > 2:
@@ -94,3 +86,15 @@ def match(
         print_json(result.as_json())
     else:
         console_match.print_match(result)
+
+
+def _replay(log: str, game: str, as_json: bool) -> None:
+    import equipoise
+    from equipoise.cli.render.match import print_replay
+
+    with console().progress_bar("replay") as progress:
+        replayed = equipoise.replay(log, equipoise.load_game(game), progress=progress)
+    if as_json:
+        print_json(replayed.as_json())
+    else:
+        print_replay(replayed)

@@ -10,6 +10,7 @@ import typer
 from equipoise.cli.app import (
     TARGET_MISSED,
     Json,
+    Threads,
     app,
     console,
     print_json,
@@ -40,10 +41,8 @@ def solve(
         typer.Option(min=0, help="Stop at this exploitability, in percent of the pot (big blind); 0: never."),
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 10_000,
-    variant: Annotated[
-        str, typer.Option(help="CFR variant: cfr, cfr+, linear, discounted, practical or predictive.")
-    ] = "practical",
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
+    threads: Threads = 0,
     storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
     line: Annotated[str, typer.Option(help='show: the betting line, e.g. "check, bet 100".')] = "",
     board: Annotated[str, typer.Option(help="show: the cards dealt since the spot's board.")] = "",
@@ -111,9 +110,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     minutes: Annotated[float | None, typer.Option(help="Maximum minutes of training, in total.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Maximum number of iterations, in total.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=0, help="Number of threads; 0: all cores; 1 is reproducible.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=0, help="Number of threads; 0: all; 1: reproducible.")] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe.")
     ] = None,
@@ -213,7 +210,7 @@ def measure(
         str | None, typer.Option(metavar="STREET", help="lbr: only check and call before this street, e.g. flop.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the sample or the hands (default: 1).")] = None,
-    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Threads = 0,
     as_json: Json = False,
 ) -> None:
     """Measure how exploitable an agent is: what best responses win against it, or a lower bound."""

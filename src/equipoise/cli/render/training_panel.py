@@ -1,7 +1,7 @@
-"""A training on a terminal: a panel that is drawn again a few times a second, below lines that stay.
+"""Training progress on a terminal: a panel that is redrawn a few times a second, below the lines of the log.
 
-First the stages in which buckets are made, then the figures of the run's last now. What has passed since that look is
-counted on, so that the panel moves also while a slice of the run is long.
+It shows the stages of bucket building first, then the figures of the last progress report. The time since that report
+is added, so the panel moves even during a long slice.
 """
 
 from __future__ import annotations

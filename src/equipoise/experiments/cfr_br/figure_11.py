@@ -1,7 +1,7 @@
 """CFR-BR, figure 11: limit hold'em with 2 and with 3 buckets a round, perfect recall, on a floppy disk.
 
 Published (Johanson and others 2012): 96,056 and 476,934 information sets, and strategies that are exploitable for
-218.487 and 175.824 mbb/g; whether those are the current or the average ones is not said, nor what the buckets are by.
+218.487 and 175.824 mbb/g; the paper does not say whether those are current or average, nor which feature it buckets by.
 Ours are percentiles of E[HS^2] (recipes/limit-2-bucket.toml, limit-3-bucket.toml), a trunk of two rounds.
 """
 
@@ -37,7 +37,7 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
 
 
 def figure_11(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[dict[str, Any]]:
-    """A row for each point of each curve; differences are to the last average strategy of the fewest buckets."""
+    """A row for each point of each curve; differences are to the last average strategy with the fewest buckets."""
     found = []
     published: dict[str, float] = {}
     for buckets in scale.buckets:
@@ -50,12 +50,12 @@ def figure_11(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[
 
 
 def bucket_curve(buckets: int, strategy: str) -> str:
-    """What a curve is called."""
+    """The name of a curve."""
     return f"{buckets} buckets, {strategy}"
 
 
 def write_figure_11(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
-    """The summary; JSON, CSV and the picture are written."""
+    """Write the JSON, CSV and PNG files; returns the summary."""
     summary = {
         "experiment": NAME,
         "buckets": list(scale.buckets),

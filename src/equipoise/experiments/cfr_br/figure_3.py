@@ -25,7 +25,7 @@ ITERATIONS = 150
 
 
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
-    """Solve the game with each variant, looking every ten iterations; `full` goes on until 0.5 mbb/g."""
+    """Solve the game with each variant, measured every ten iterations; `full` continues to 0.5 mbb/g."""
     problem = Problem.of_game(load_game("holdem.two-four"))
     engine = problem.engine(all_cores())
     say(f"{engine.infosets:,} information sets of live holes, {problem.memory_bytes(engine.threads) / 1e9:.2f} GB")

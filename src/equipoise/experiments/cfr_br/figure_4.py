@@ -1,8 +1,9 @@
 """CFR-BR, figure 4: [2-4] hold'em with five buckets a round, perfect recall, 1,790 information sets.
 
-Published (Johanson and others 2012): CFR A-vs-A ends at 144 mbb/g, A-vs-U and CFR-BR at 81. Which five buckets is not
-said. Ours are equal-weight percentiles of E[HS^2], each bucket cut in five on the flop, with strength as in Texas
-hold'em, turn and river to come: of what we tried, this is nearest to what was published (docs/cfr-br.md).
+Published (Johanson and others 2012): CFR A-vs-A ends at 144 mbb/g, A-vs-U and CFR-BR at 81. The paper does not
+say which five buckets. Ours are equal-weight percentiles of E[HS^2], each bucket split in five on the flop, with the
+strength of Texas hold'em, turn and river to come: of what we tried, this is closest to the published values
+(docs/cfr-br.md).
 """
 
 from __future__ import annotations
@@ -35,5 +36,5 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
 
 
 def five_buckets(rules: GameRules, source: GameRules) -> BucketMap:
-    """Five buckets before the flop, and each of them cut in five there, by strength in the source game."""
+    """Five buckets before the flop, each split in five on it, by strength in the source game."""
     return buckets_by(rules, source, (FIVE, FIVE))

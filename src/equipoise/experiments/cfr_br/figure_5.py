@@ -1,8 +1,8 @@
 """CFR-BR, figure 5: [2-4] hold'em with 169 hands before the flop and 570 imperfect-recall buckets on it.
 
 Published (Johanson and others 2012): 41,252 information sets; CFR A-vs-A ends at 103 mbb/g, A-vs-U and CFR-BR at 25.
-Which 570 buckets is not said. Ours are k-means clusters, by the earth mover's distance, of histograms of strength as in
-Texas hold'em, turn and river to come.
+The paper does not say which 570 buckets. Ours are k-means clusters, by the earth mover's distance, of histograms of
+strength in Texas hold'em, turn and river to come.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """CFR-BR, figure 6: limit hold'em, 10 buckets a round, perfect recall, 57,337,080 information sets.
 
-Published (Johanson and others 2012): CFR comes down to 277 mbb/g and rises to 305, because it overfits; CFR-BR with a
-trunk of two rounds comes to 92.638 (current strategy) and 93.539 (average), on 48 cores. Our buckets are percentiles of
-E[HS^2]; by what feature the paper's are is not said. Our CFR is external sampling, which is faster here than the
-paper's public chance sampling.
+Published (Johanson and others 2012): CFR falls to 277 mbb/g and rises to 305, because it overfits; CFR-BR with a trunk
+of two rounds reaches 92.638 (current strategy) and 93.539 (average), on 48 cores. Our buckets are percentiles of
+E[HS^2]; the paper does not name its feature. Our CFR is external sampling, which is faster here than the paper's public
+chance sampling.
 
-The short version has 3 buckets a round, of which two cores see enough in minutes (its CFR-BR is the run of figure 11),
-and samples flops, the same at all points. The full one has the paper's buckets, walks all flops, and adds the trunk of
-one round where memory allows: a best response to three rounds at once.
+The short version has 3 buckets a round, which two cores train in minutes (its CFR-BR is the run of figure 11), and
+samples flops, the same at all points. The full version has the paper's buckets, walks all flops, and adds a trunk of
+one round if memory allows: a best response to three rounds at once.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ PUBLISHED_BUCKETS = 10
 
 
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
-    """The curves; `full` trains three runs of 6.4 hours on all cores, up to 9 GB of memory for the trunk of one round,
-
-    and takes 175 core-hours of best responses.
+    """The curves; `full` trains three runs of 6.4 hours on all cores, with up to 9 GB of memory for the trunk of one
+    round, and needs 175 core-hours of best responses.
     """
     scale = FULL if full else SCALED
     return write_figure_6(out, figure_6(out, scale, say), scale)
@@ -62,12 +61,12 @@ def figure_6(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[d
 
 
 def trunk_curve(trunk: int, strategy: str) -> str:
-    """What a curve of CFR-BR is called."""
+    """The name of a curve of CFR-BR."""
     return f"CFR-BR {strategy}, {trunk}-round trunk"
 
 
 def contenders(scale: Scale, say: Say) -> list[Contender]:
-    """CFR first; then CFR-BR with each trunk. What takes too much memory is said before anything is run."""
+    """CFR first, then CFR-BR with each trunk. Memory is checked before anything runs."""
     (buckets,) = scale.buckets
     found = [cfr_contender(scale, buckets, CFR_CURVE)]
     for trunk in scale.trunks:
@@ -85,7 +84,7 @@ def contenders(scale: Scale, say: Say) -> list[Contender]:
 
 
 def write_figure_6(out: str | Path, rows: list[dict[str, Any]], scale: Scale = SCALED) -> dict[str, Any]:
-    """The summary; JSON, CSV and the picture are written."""
+    """Write the JSON, CSV and PNG files; returns the summary."""
     (buckets,) = scale.buckets
     summary = {
         "experiment": NAME,

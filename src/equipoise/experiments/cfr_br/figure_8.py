@@ -1,9 +1,9 @@
 """CFR-BR, figure 8: CFR-BR's strategies against the last CFR strategy of the same abstraction, hand by hand.
 
-Published (Johanson and others 2012, figure 8a, 10 buckets a round): both the current and the average strategy lose, all
-along the run, though they are far less exploitable; the text prints no numbers, and an accuracy of 1.2 mbb/g. CFR finds
-an equilibrium of the abstract game, which no strategy of the abstraction beats. Runs are those of figure 6: taken from
-the same folder if they are there, else trained. Matches are duplicate, all on the same deals.
+Published (Johanson and others 2012, figure 8a, 10 buckets a round): both the current and the average strategy lose
+throughout the run, though they are far less exploitable; the text gives no numbers except an accuracy of 1.2 mbb/g. CFR
+finds an equilibrium of the abstract game, which no strategy of the abstraction beats. The runs are those of figure 6,
+reused from the same folder or trained. Matches are duplicate, all on the same deals.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def match_result(point: Point, opponent: Point, scale: Scale) -> dict[str, Any]:
 
 
 def write_figure_8(out: str | Path, rows: list[dict[str, Any]], scale: Scale = figure_6.SCALED) -> dict[str, Any]:
-    """The summary; JSON, CSV and the picture are written."""
+    """Write the JSON, CSV and PNG files; returns the summary."""
     (buckets,) = scale.buckets
     summary = {
         "experiment": NAME,

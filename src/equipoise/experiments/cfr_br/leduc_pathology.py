@@ -4,8 +4,8 @@ Waugh and others (2009) abstract Leduc hold'em: a player sees the class of its c
 Queen and King, or all three) and, after the flop, whether it pairs the board, nothing else of the board. The table,
 as printed in slides of Johanson and others (2011), has the first player's loss to a best response beyond the value of
 the game, in thousandths of the small bet, for equilibria of games where each player has an abstraction of its own.
-Against an unabstracted opponent ("X vs real") there is one right answer each: the least exploitable strategy of X.
-The other rows depend on which of many equilibria is found. The second player's loss stands beside.
+Against an unabstracted opponent ("X vs real") the answer is unique: the least exploitable strategy of X. The other rows
+depend on which of many equilibria is found. We also give the second player's loss.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
 
 
 def pathology(out: Path, responses: int, iterations: int, say: Say) -> dict[str, Any]:
-    """The table, with so many iterations of CFR-BR and of CFR."""
+    """The table, with given numbers of iterations of CFR-BR and of CFR."""
     rules = load_game("leduc")
     maps = {REAL: BucketMap.lossless(rules), **{name: class_map(rules, name) for name in CLASSES}}
     rows = [_row(name, published, maps, responses, iterations, say) for name, published in PUBLISHED.items()]

@@ -193,12 +193,12 @@ def solve_rows(contest: Contest, seconds: float, unit: float) -> Iterator[dict[s
 def buckets_by(
     rules: GameRules, source: GameRules, streets: tuple[StreetRecipe | None, ...], seed: int = 1
 ) -> BucketMap:
-    """Buckets by the features of a source game with the same deals that may go on longer; None: lossless.
+    """Buckets by the features of a source game with the same deals and perhaps more streets; None: lossless.
 
     Cached on disk, as in `build_map`.
     """
     if source.deals(rules.rounds - 1) != rules.deals(rules.rounds - 1) or source.deck != rules.deck:
-        raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a game that goes on longer")
+        raise InputError(f"{source.name} deals other cards than {rules.name}", remedy="use a longer game")
     said = [street.model_dump_json(exclude_unset=True) if street else "lossless" for street in streets]
     recipe = f"{' '.join(said)}, features of {source.board_cards}, seed {seed}"
     path = cache_folder("abstractions") / f"{fingerprint(rules, recipe)}.buckets"

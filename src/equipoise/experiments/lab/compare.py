@@ -1,9 +1,9 @@
 """Which card abstraction is better? The abstraction lab, after figure 10 of Johanson and others (2012).
 
-Abstractions of equal size are ranked by what is left when CFR-BR has found the least exploitable strategy in each.
-Beside it stands what they were ranked by before: the exploitability of strategies by CFR, where both players are
-abstracted (which equilibrium of many it finds decides, Waugh and others 2009), and one-on-one results. All are measured
-in one way: exactly where the game is small, else estimated from flops, else by a lower bound, which is then called so.
+Abstractions of equal size are ranked by the exploitability of the least exploitable strategy that CFR-BR finds in each.
+Two older rankings are given beside it: the exploitability of CFR strategies with both players abstracted (which depends
+on which equilibrium it finds, Waugh and others 2009), and one-on-one results. All are measured in the same way: exactly
+if the game is small, else estimated from flops, else by a lower bound, which is named as such.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def compare_abstractions(
 ) -> AbstractionComparison:
     """Rank the card abstractions of two or more recipes of one game and one bet menu.
 
-    Each is trained by CFR-BR (`stage`, `trunk` as in a recipe's [solver]) for `minutes` or `iterations`, or as long as
-    the recipes say, and by CFR for the same time or `cfr_iterations`; measured at `points` moments, at half, a quarter
-    and so on of the run; then all final strategies play duplicate matches of so many `hands`. `flops` and `lbr_hands`
-    are those of estimates where exploitability cannot be had exactly; `seed` is theirs and the matches'. `game` stands
-    in for the recipes' own, `overrides` apply to all. With `out`, compare.json, .csv and .png, matches.json, .csv and
-    .png, and the runs are kept in that folder: killed at any moment, the same call goes on, and one that asks for more
-    minutes or iterations too.
+    Each is trained by CFR-BR (`stage`, `trunk` as in a recipe's [solver]) for `minutes` or `iterations` (default: the
+    recipes' own), and by CFR for the same time or `cfr_iterations`. Each run is measured at `points` moments: ..., a
+    quarter, a half, all of it. Then all final strategies play duplicate matches of `hands` hands. `flops` and
+    `lbr_hands` are sample sizes where exploitability cannot be computed exactly; `seed` is that of samples and matches.
+    `game` replaces the recipes' own, `overrides` apply to all. With `out`, the results (compare and matches, as .json,
+    .csv and .png) and the runs are kept in that folder: after a kill, the same call continues, and so does a call for
+    more minutes or iterations.
     """
     check_count(points, "points", 1, MOST_POINTS)
     check_count(hands, "hands", LEAST_HANDS)
@@ -75,15 +75,16 @@ def compare_abstractions(
     until = _until(read, minutes, iterations)
     measuring = Measuring.of(read[0].game.rules, read[0].game.menu, flops, lbr_hands, seed)
     plans = [(_by_cfr_br(recipe, stage, trunk), _by_cfr(recipe) if cfr else None) for recipe in read]
-    costs = {recipe.name: cost_of(recipe) for recipe, _ in plans}  # refused here if it cannot be done
-    _check_different(read, progress or _quiet)
+    costs = {recipe.name: cost_of(recipe) for recipe, _ in plans}  # refuses infeasible recipes here
+    progress = progress or (lambda _stage, _done: None)
+    _check_different(read, progress)
     with _folder(out) as folder:
-        lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress or _quiet, say or _silent)
+        lab = _Lab(folder, measuring, until, cfr_iterations, points, threads, progress, say or (lambda _line: None))
         try:
             curves = {by_cfr_br.name: lab.curves(by_cfr_br, by_cfr) for by_cfr_br, by_cfr in plans}
             found = lab.matches(curves, hands, seed)
         except KeyboardInterrupt:
-            lab.say("stopped" if out is None else f"stopped; the same command goes on in {folder}")
+            lab.say("stopped" if out is None else f"stopped; the same command continues in {folder}")
             raise
         rows = [_row(name, cost, curves, found) for name, cost in costs.items()]
         rows.sort(key=lambda row: (row.cfr_br.last.mbb, row.name))
@@ -93,14 +94,6 @@ def compare_abstractions(
         if out is not None:
             _write(result, folder)
     return result
-
-
-def _quiet(stage: str, done: float) -> None:
-    del stage, done
-
-
-def _silent(line: str) -> None:
-    del line
 
 
 def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str]) -> list[Recipe]:
@@ -164,7 +157,7 @@ def _bets(recipe: Recipe) -> Any:
 
 
 def _until(recipes: Sequence[Recipe], minutes: float | None, iterations: int | None) -> Until:
-    """When CFR-BR stops. The iterations of a recipe by another method are not its own."""
+    """When CFR-BR stops. The iterations of a recipe with another method do not apply."""
     if any(given is not None and not given > 0 for given in (minutes, iterations)):
         raise InputError("runs of no minutes or iterations", remedy="give a positive number")
     if minutes is not None or iterations is not None:
@@ -181,7 +174,7 @@ def _until(recipes: Sequence[Recipe], minutes: float | None, iterations: int | N
 
 
 def _by_cfr_br(recipe: Recipe, stage: int | None, trunk: int | None) -> Recipe:
-    """The same cards by CFR-BR: by the recipe's own settings if that is its method, but for what is asked."""
+    """The same cards by CFR-BR, with the recipe's own settings if that is its method, except what is asked for."""
     own = dict(recipe.table.get("solver", {}))
     if recipe.solver.method != METHOD:
         own = {key: own[key] for key in ("seed", "threads") if key in own}
@@ -201,7 +194,7 @@ def _by_cfr(recipe: Recipe) -> Recipe:
 
 @contextlib.contextmanager
 def _folder(out: str | Path | None) -> Iterator[Path]:
-    """Where runs go: a folder that stays, or one that does not."""
+    """The folder of the runs: given, or temporary."""
     if out is None:
         with TemporaryDirectory() as name:
             yield Path(name)
@@ -232,7 +225,7 @@ class _Lab:
         return self.folder / "runs" / name / solver.lower()
 
     def curves(self, by_cfr_br: Recipe, by_cfr: Recipe | None) -> dict[str, Curve]:
-        """By solver. CFR has the time that CFR-BR took, unless its iterations are given."""
+        """Curves by solver. CFR gets the time of CFR-BR unless its iterations are given."""
         found = {CFR_BR: self._follow(by_cfr_br, CFR_BR, self.until)}
         if by_cfr:
             spent = max(found[CFR_BR].last.seconds / 60, LEAST_MINUTES)

@@ -1,4 +1,4 @@
-"""What a comparison of abstractions says: numbers of each, rankings by several of them, rows and the curves."""
+"""The result of a comparison of abstractions: numbers, rankings, rows and curves."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ComparedAbstraction:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Abstractions by one number, best first; `apart` says of each but the last if its interval leaves the next out."""
+    """Abstractions by one number, best first; `apart`: whether each interval excludes the next one."""
 
     by: str
     names: tuple[str, ...]
@@ -74,7 +74,7 @@ class Ranking:
 
     @property
     def text(self) -> str:
-        """`a > b ~ c`: a is better; b and c cannot be told apart."""
+        """`a > b ~ c`: a is better; the intervals of b and c overlap."""
         signs = [f" {'>' if apart else '~'} {name}" for apart, name in zip(self.apart, self.names[1:], strict=True)]
         return self.names[0] + "".join(signs)
 

@@ -28,7 +28,6 @@ from equipoise.measure.lbr import HANDS, LEAST_HANDS, local_best_response
 from equipoise.runs.progress import TrainingProgress
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.file import StrategyFile, load_strategy
-from equipoise.training.loop import OnProgress, Run
 
 FORMAT = "equipoise curve 2"
 FILE = "curve.points"
@@ -152,11 +151,17 @@ def train_curve(
     kept = _Kept(folder / FILE, {"recipe": recipe.fingerprint, "measuring": asdict(measuring)})
     found = kept.read(until)
     stage = recipe.solver.stage or 1
+    go = partial(
+        train_to, recipe, folder, threads=threads, on_stage=progress,
+        on_progress=lambda now: progress(recipe.name, until.done(now)),
+    )  # fmt: skip
     for share in halvings(points):
         to = until.part(share, stage)
         if found and to.reached(found[-1].iteration, found[-1].seconds):
             continue
-        run = _stretch(recipe, folder, to, stage, threads, lambda now: progress(recipe.name, until.done(now)), progress)
+        run = go(*to)
+        if over := run.progress.iteration % stage:
+            run = go(None, run.progress.iteration + stage - over)
         if found and run.progress.iteration <= found[-1].iteration:
             continue
         value, width = measuring.value(load_strategy(folder), threads, progress)
@@ -170,22 +175,6 @@ def _point_text(point: Point, measuring: Measuring) -> str:
     width = "" if point.ci95 is None else f" ± {point.ci95:.1f}"
     what = "LBR lower bound" if measuring.method == "lbr" else "exploitability"
     return f"iteration {point.iteration:,}, {point.seconds:.1f} s, {what} {point.mbb:.2f}{width} mbb/g"
-
-
-def _stretch(
-    recipe: Recipe,
-    folder: Path,
-    to: Until,
-    stage: int,
-    threads: int,
-    on_progress: OnProgress,
-    progress: Progress,
-) -> Run:
-    """Train to the end of a stretch, and then to the end of a stage."""
-    go = partial(train_to, recipe, folder, threads=threads, on_progress=on_progress, on_stage=progress)
-    run = go(*to)
-    over = run.progress.iteration % stage
-    return go(None, run.progress.iteration + stage - over) if over else run
 
 
 @dataclass(frozen=True)

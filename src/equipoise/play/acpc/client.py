@@ -1,9 +1,9 @@
-"""An agent at an ACPC dealer: reads match states, answers where it is to act, counts what it wins.
+"""An agent at an ACPC dealer: reads match states, answers where it is to act, counts its winnings.
 
-The protocol has no end message: the match is over when the dealer closes the connection. A state that is sent again is
-answered again in the same way, and counts once. A state of another game, one that does not carry the match on, or none
-at all, ends in an `InputError`. So does a wait for the next state that is too long, whatever else the dealer says.
-Random numbers depend on the seed, the hand and the position only, so that the same states get the same answers.
+The protocol has no end message: the match is over when the dealer closes the connection. A repeated state gets the same
+answer again and counts once. A state of another game, a state that does not continue the match, or an invalid one is an
+`InputError`, and so is a timeout for the next state, whatever else the dealer sends. Random numbers depend only on the
+seed, the hand and the position, so the same states get the same answers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OnHand = Callable[[MatchState, int], None]
 
 @dataclass(frozen=True)
 class ClientResult:
-    """What this seat won in the hands seen to the end, and whether the dealer closed between hands."""
+    """The winnings of this seat in finished hands, and whether the dealer closed between hands."""
 
     winnings: Winnings
     finished: bool
@@ -55,7 +55,7 @@ def play_at(
     on_hand: OnHand | None = None,
     timeout: float = PATIENCE,
 ) -> ClientResult:
-    """Sit down at a dealer and play until it closes; `on_hand` is told the last state of each hand and its chips."""
+    """Play at a dealer until it closes; `on_hand` gets the last state of each hand and the chips won."""
     where = f"{host}:{port}"
     try:
         connection = socket.create_connection((host, port), timeout)
@@ -86,7 +86,7 @@ def _play(seat: _Seat, lines: Lines, timeout: float) -> None:
 
 
 def _next_state(lines: Lines, deadline: float) -> str | None:
-    """The next line that is not empty and no comment: those buy no time."""
+    """The next line that is neither empty nor a comment; those do not extend the deadline."""
     while True:
         line = lines.read(deadline)
         if line is None or (line and not is_comment(line)):
@@ -135,7 +135,7 @@ class _Seat:
         """The agent's action, in the protocol's letters."""
         view = View(seen.state, seen.position, seen.deal.holes[seen.position], seen.deal.board)
         action = self.agent.act(view, self.rng)
-        seen.state.apply(action)  # an agent that answers illegally is stopped here, not silently corrected there
+        seen.state.apply(action)  # raises on an illegal answer, which the dealer would silently correct
         return {FOLD: "f", CALL: "c"}.get(action, "r" if seen.state.rules.limit else f"r{action}")
 
     def count(self, seen: MatchState, line: str) -> None:
@@ -149,7 +149,7 @@ class _Seat:
 
 
 def _carries_on(before: MatchState, after: MatchState) -> bool:
-    """Does a state come later in the same match? A later hand, or more betting in the same hand with the same cards."""
+    """Whether a state continues the match: a later hand, or more betting in the same hand with the same cards."""
     if after.hand != before.hand:
         return after.hand > before.hand
     earlier, later = ([action for actions in seen.state.rounds for action in actions] for seen in (before, after))

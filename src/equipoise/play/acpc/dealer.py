@@ -1,9 +1,9 @@
 """A dealer for two ACPC players: one TCP port a seat, rotating positions, seeded deals, the original's log.
 
-It does with bad answers what the original does: a raise out of range is clamped, an action that is impossible, unknown
-or missing is a call, the size of a limit raise is ignored, comments and states that were not asked for are passed over.
-A player that is too late, closes, or sends a line without end or lines without end stops the match: there is no SCORE,
-and `stopped` says why. The cards of a hand depend on the seed and the hand's number only.
+Bad answers are handled as in the original: a raise out of range is clamped; an impossible, unknown or missing action is
+a call; the size of a limit raise is ignored; comments and answers to other states are skipped. A player that times out,
+disconnects, or sends an endless line or endless lines stops the match: there is no SCORE, and `stopped` says why. The
+cards of a hand depend only on the seed and the hand's number.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _RAISE = re.compile(r"r([+-]?\d+)")
 _NAME = re.compile(r"[^\s:|#;]{1,60}")
 _FAREWELL = 1.0  # seconds for the players to close
 _STATE_FIELDS = 5  # MATCHSTATE:position:hand:betting:cards
-_MOST_PASSED_OVER = 10_000  # lines that answer nothing, a question
+_MOST_PASSED_OVER = 10_000  # lines per question that do not answer it
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: for one answer, for a player's answers of one hand, of the match by its hands, and to sit down."""
+    """Seconds: for one answer, for a player's answers in a hand, per hand of the match, and to connect."""
 
     response: float = 600.0
     hand: float = 600.0
@@ -49,12 +49,12 @@ class Timeouts:
 
 @dataclass(frozen=True)
 class DealerResult:
-    """What a match came to, in seat order; `stopped` is empty when all its hands were dealt."""
+    """The result of a match, in seat order; `stopped` is empty if all hands were dealt."""
 
     hands: int
     score: tuple[int, int]
     names: tuple[str, str]
-    corrected: tuple[int, int]  # answers that were not legal
+    corrected: tuple[int, int]  # number of illegal answers
     stopped: str
     seed: int  # of the cards
 
@@ -71,7 +71,7 @@ class DealerResult:
 
 
 class _StopError(Exception):
-    """The match cannot go on."""
+    """The match cannot continue."""
 
 
 def deal_match(
@@ -90,9 +90,9 @@ def deal_match(
 ) -> DealerResult:
     """Wait for two players and deal them a match.
 
-    Without a seed the cards are new every time; the result and the log say which seed it was. A port of 0 is a free
-    one; `on_ports` is told both before anyone can connect. `say` is told of what was wrong and put right. The log must
-    be a new file; it grows by a line a hand.
+    Without a seed, a random one is used; the result and the log name it. Port 0 means any free port; `on_ports` gets
+    both ports before anyone can connect. `say` gets a line for each corrected answer. The log must be a new file; it
+    grows by one line per hand.
     """
     seed = fresh_seed() if seed is None else seed
     check_count(hands, "hands")
@@ -189,10 +189,7 @@ class _Seat:
         return line
 
     def leave(self, deadline: float) -> None:
-        """Wait for the player to close: what is unread here would otherwise reset the connection, and with it the last
-
-        state that was sent.
-        """
+        """Wait for the player to close: unread data would reset the connection and lose the last state sent."""
         connection = self.lines.connection
         with suppress(OSError):
             while (left := deadline - time.monotonic()) > 0:
@@ -259,7 +256,7 @@ class _Match:
         return (player + hand) % PLAYERS
 
     def play_hand(self, hand: int) -> LogState:
-        """One hand: every state to both players, the one to act answers."""
+        """One hand: both players get every state, and the one to act answers."""
         deal = deal_hand(self.rules, stream(self.seed, DEALS, hand))
         state = BettingState.start(self.rules)
         for seat in self.seats:
@@ -276,7 +273,7 @@ class _Match:
         return LogState(hand, state, deal, values, (names[0], names[1]))
 
     def answer(self, seat: _Seat, state: BettingState, asked: str) -> int:
-        """A player's answer to a state, made legal; lines that do not answer it are passed over."""
+        """A player's answer to a state, made legal; other lines are skipped."""
         times, begun = self.times, time.monotonic()
         left = min(times.response, times.hand - seat.hand_seconds, times.per_hand * self.hands - seat.match_seconds)
         told = False
@@ -285,7 +282,7 @@ class _Match:
             fields = line.split(":", _STATE_FIELDS)
             if ":".join(fields[:_STATE_FIELDS]) == asked:
                 break
-            if not told and not is_comment(line):  # one report a question: a flood of them is no flood of reports
+            if not told and not is_comment(line):  # at most one report per question
                 told = True
                 self.say(f"{seat.label}: passed over {shown(line)}, which was not asked for")
         else:
@@ -308,7 +305,7 @@ def _seen(hand: int, state: BettingState, deal: Deal, player: int) -> MatchState
 
 
 def made_legal(state: BettingState, said: str) -> tuple[int, bool]:
-    """The action that an answer is taken for, and whether it was legal as it stood. What follows it is ignored."""
+    """The legal action for an answer, and whether the answer was legal itself. Trailing text is ignored."""
     legal = state.legal()
     letter = said[:1]
     if letter == "f" and legal.fold:

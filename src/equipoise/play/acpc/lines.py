@@ -1,4 +1,4 @@
-"""Lines of text over a socket: each by a deadline, and none longer than the ACPC dealer's."""
+"""Lines of text over a socket, with a deadline and a maximum length (that of the ACPC dealer)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lines:
         """
         while True:
             left = deadline - time.monotonic()
-            if left <= 0:  # asked even while there is something to read: a flood of lines cannot buy time
+            if left <= 0:  # also while there is data: a flood of lines must not extend the deadline
                 raise TimeoutError
             line = self.whole()
             if line is not None:

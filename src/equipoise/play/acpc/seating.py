@@ -1,7 +1,7 @@
-"""Who takes a seat at the ACPC dealer: of all that connect to its port, the first that says its version.
+"""Seating at the ACPC dealer: a seat goes to the first connection at its port that sends its version.
 
-A connection that says nothing, or something else, keeps nobody from sitting down: others are heard at the same time,
-and where too many wait, the longest waiting is closed.
+Silent or invalid connections do not block a seat: all are read at the same time, and if too many wait, the oldest is
+closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from equipoise.core.progress import Say
 from equipoise.play.acpc.lines import Lines
 
 _VERSION = re.compile(r"VERSION:(\d{1,9})\.(\d{1,9})\.(\d{1,9})\s*")
-_MOST_WAITING = 32  # connections at all doors that have not said who they are
+_MOST_WAITING = 32  # connections at all doors that have not sent their version
 
 
 class Reception:
@@ -95,7 +95,7 @@ class Reception:
         self.seated[seat] = lines
 
     def _turn_away(self, seat: int, lines: Lines, why: str) -> None:
-        if seat not in self._told:  # one report a seat: a flood of connections is no flood of reports
+        if seat not in self._told:  # at most one report per seat
             self._told.add(seat)
             self.say(f"{self.labels[seat]}: turned away a connection that {why}")
         self._dismiss(lines.connection)

@@ -1,10 +1,10 @@
-"""An agent at a server that speaks Slumbot's web API: plays hands, counts what it wins.
+"""An agent at a server with Slumbot's web API: plays hands, counts its winnings.
 
-Every answer is replayed by our own rules; at the end of a hand the server's winnings must be what the hand pays. A
-request is never sent twice, since the server may have acted on it. The log has the ACPC dealer's lines.
+Every answer is replayed by our own rules; at the end of a hand, the server's winnings must match the payoff. A request
+is never sent twice, since the server may have acted on it. The log is in the format of the ACPC dealer.
 
-The server is not trusted: a whole answer must come by a deadline and within a size, redirections are not followed, and
-every answer must carry the hand on from what was said, so that no hand goes on for ever.
+The server is not trusted: answers are limited in time and size, redirects are not followed, and every answer must
+continue the hand, so no hand is endless.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def play_slumbot(
     log: str | Path | None = None,
     on_hand: Callable[[int], None] | None = None,
 ) -> Winnings:
-    """Play hands at the server whose `/api/new_hand` lies under a URL; `on_hand` is told the chips of each."""
+    """Play hands at the server with `/api/new_hand` under a URL; `on_hand` gets the chips of each hand."""
     check_rules(agent.rules)
     check_count(hands, "hands")
     session = _Session(agent, _base(url), timeout)
@@ -64,7 +64,7 @@ def play_slumbot(
         except InputError as error:
             so_far = f" (after {Winnings.of(values, agent.rules.big_blind)})" if values else ""
             raise InputError(error.what + so_far, where=url, remedy=error.remedy) from None
-        except OSError as error:  # of the log: those of the connection have been read already
+        except OSError as error:  # of the log: connection errors are handled above
             raise InputError(f"no log: {error.strerror}", where=str(log), remedy="make room") from None
     return Winnings.of(values, agent.rules.big_blind)
 
@@ -83,7 +83,7 @@ def _open_log(path: str | Path) -> TextIO:
 
 
 class _Reply(HTTPResponse):
-    """An answer that has to come as a whole within the connection's timeout."""
+    """An answer that must arrive completely within the connection's timeout."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         seconds = sock.gettimeout()
@@ -95,7 +95,7 @@ class _Reply(HTTPResponse):
 
 
 class _Http(urllib.request.AbstractHTTPHandler):
-    """Opens URLs with answers of that kind."""
+    """Opens URLs with such answers."""
 
     class _Connection(HTTPConnection):
         response_class = _Reply
@@ -113,7 +113,7 @@ class _Http(urllib.request.AbstractHTTPHandler):
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """No redirections, and a status that is an error is an answer like any other."""
+    """An opener without redirects that treats error statuses like other answers."""
     opener = urllib.request.OpenerDirector()
     opener.add_handler(urllib.request.ProxyHandler())
     opener.add_handler(_Http())
@@ -121,7 +121,7 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 class _Session:
-    """A token, and what is said with it."""
+    """A session: its token and its requests."""
 
     def __init__(self, agent: Agent, base: str, timeout: float) -> None:
         self.agent, self.base, self.timeout = agent, base, timeout
@@ -147,7 +147,7 @@ class _Session:
         return self.ended(number, answer, seen)
 
     def carried_on(self, before: View, after: BettingState, answer: dict[str, Any]) -> View:
-        """What an answer shows, which must be the same hand with our action in it."""
+        """The view of an answer, which must be the same hand with our action in it."""
         seen, expected = self.read(answer), _actions(after)
         if _actions(seen.state)[: len(expected)] != expected:
             raise InputError(
@@ -158,7 +158,7 @@ class _Session:
         return seen
 
     def ended(self, number: int, answer: dict[str, Any], seen: View) -> tuple[LogState, int]:
-        """A finished hand, whose winnings must be what it pays."""
+        """A finished hand, whose winnings must match its payoff."""
         winnings = answer["winnings"]
         if not seen.state.is_over:
             raise InputError(f"winnings after {shown(str(answer['action']))}", remedy=_ODD)
@@ -195,7 +195,7 @@ class _Session:
         return tuple(self.agent.rules.deck.read_card(card) for card in cards)
 
     def post(self, name: str, body: dict[str, str]) -> dict[str, Any]:
-        """One request; what is wrong with its answer in one line."""
+        """One request; any error becomes one line."""
         request = urllib.request.Request(
             f"{self.base}/api/{name}", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )

@@ -1,13 +1,12 @@
 """Agents behind Slumbot's web API: POST `/api/new_hand` {token?}, `/api/act` {token, incr}, `/api/login`.
 
-The JSON fields and action strings are Slumbot's, so that a client written for it plays unchanged, also when it asks
-under `/slumbot/api/`. Errors are answered as `error_msg` with status 200 and leave the hand as it was. A session is a
-random token; positions alternate, the first hand in the big blind (client_pos 0). A client that asks for a new hand in
-the middle of one folds it: it loses what it has put in. Logging in gives a token and checks nothing.
+The JSON fields and action strings are Slumbot's, so clients written for it work unchanged, also under `/slumbot/api/`.
+Errors are returned as `error_msg` with status 200 and do not change the hand. A session is a random token; positions
+alternate, starting in the big blind (client_pos 0). A client that asks for a new hand in the middle of one folds and
+loses its chips in the pot. Logging in returns a token and checks nothing.
 
-Peers are not trusted: a request has a deadline as a whole, connections and sessions are limited (`play.limits`), a
-request whose end two readers could see at different places is refused, and so is one that names another host (a web
-page can point a name of its own at this machine).
+Peers are not trusted: each request has a deadline, connections and sessions are limited (`play.limits`), and requests
+of ambiguous length or for another host are refused (a web page can point its own name at this machine).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Hand:
-    """A hand being played; a value, so that a request that fails changes nothing."""
+    """A hand in progress; immutable, so a failed request changes nothing."""
 
     state: BettingState
     deal: Deal
@@ -72,7 +71,7 @@ class _Session(Place):
 
 
 def check_rules(rules: GameRules) -> None:
-    """Refuse a game that Slumbot's texts cannot say."""
+    """Refuse a game that Slumbot's notation cannot express."""
     if rules.limit or rules.blinds[0] <= rules.blinds[1]:
         raise InputError(
             f"{rules.name or 'this game'} is not played over Slumbot's API",
@@ -81,7 +80,7 @@ def check_rules(rules: GameRules) -> None:
 
 
 class SlumbotTable:
-    """All sessions of a server, without the web: what each request is answered."""
+    """All sessions of a server, without the network: the answer to each request."""
 
     def __init__(
         self,
@@ -98,14 +97,14 @@ class SlumbotTable:
         self._sessions: dict[str, _Session] = {}
         self._begun = 0
         self._lock = threading.Lock()
-        self._agent_lock = threading.Lock()  # nothing says that an agent may be asked by two threads at once
+        self._agent_lock = threading.Lock()  # agents need not be thread-safe
 
     def login(self, _request: Answer, peer: str = "") -> Answer:
         """A token."""
         return {"token": self._open(peer)}
 
     def new_hand(self, request: Answer, peer: str = "") -> Answer:
-        """The next hand of a session, of a new one without a token."""
+        """The next hand of a session; without a token, of a new session."""
         token = request.get("token")
         if token is None or token == "":
             token = self._open(peer)
@@ -134,7 +133,7 @@ class SlumbotTable:
             return self._answer(str(token), session, self._reply(moved, session), before)
 
     def _open(self, peer: str) -> str:
-        """A new session; where there are too many, one that never began a hand ends, else the longest idle."""
+        """A new session; if there are too many, one without a hand ends, else the longest idle."""
         now = time.monotonic()
         with self._lock:
             self._end(lambda session: now - session.idle_since > self.most_idle)
@@ -160,7 +159,7 @@ class SlumbotTable:
         return session
 
     def _reply(self, hand: _Hand, session: _Session) -> _Hand:
-        """The hand after all that the agent does before the client is to act."""
+        """The hand after the agent's actions, up to the client's turn."""
         state = hand.state
         while not state.is_over and state.player != hand.client:
             with self._agent_lock:
@@ -224,7 +223,7 @@ class SlumbotServer(ThreadingHTTPServer):
         return f"http://{host!s}:{port}"
 
     def is_for_us(self, host: str) -> bool:
-        """Is it the value of a Host header that reaches this server without somebody else's name?"""
+        """Whether a Host header names this server."""
         parts = _HOST.fullmatch(host.strip().lower())
         name = (parts["name"] or parts["address"]) if parts else ""
         if name in self._names:
@@ -248,7 +247,7 @@ class SlumbotServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """What went wrong with a connection, in one line; nothing if the client broke it off."""
+        """Report an error in one line; nothing if the client disconnected."""
         del request
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
@@ -256,7 +255,7 @@ class SlumbotServer(ThreadingHTTPServer):
 
 
 class _HeadReader(io.BufferedReader):
-    """Reads requests. The lines of a head end in one way only, or another reader might count other headers."""
+    """Reads requests. Header lines must end in one way only; else other readers might see other headers."""
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """One line of a head."""
@@ -317,12 +316,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return call(request, self.client_address[0])
             except InputError:
                 raise
-            except Exception as error:  # the agent's: the session stands where it stood
+            except Exception as error:  # the agent's: the session is unchanged
                 print(f"{type(error).__name__}: {error}", file=sys.stderr)
                 return {"error_msg": "the agent has failed"}
 
     def _check_head(self) -> None:
-        """Refuse a request that another reader might take for two, or that was sent under somebody else's name."""
+        """Refuse a request that another reader might take for two, or one for another host."""
         headers = self.headers
         if headers.defects or "Transfer-Encoding" in headers or len(headers.get_all("Content-Length", [])) > 1:
             raise InputError("a body whose length is not clear", remedy="send one Content-Length and nothing else")
@@ -349,7 +348,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise InputError(f"the body: {error.what}", remedy=remedy) from None
 
     def send_error(self, code: int, message: str | None = None, _explain: str | None = None) -> None:
-        """What the base class refuses: methods and versions that we do not have, lines without end."""
+        """Errors of the base class: unsupported methods and versions, endless lines."""
         self._refuse(int(code), str(InputError((message or "bad request")[:200])))
 
     def _refuse(self, status: int, what: str) -> None:
@@ -370,7 +369,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._discard()
 
     def _discard(self) -> None:
-        """Read what is left of a request that is refused: a client may read only after it has sent all."""
+        """Read the rest of a refused request: a client may read only after it has sent everything."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self._stream.allow(_REQUEST, _MOST_DISCARDED)
@@ -378,4 +377,4 @@ class _Handler(BaseHTTPRequestHandler):
                 pass
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: hands are the clients' business."""
+        """No log."""
