@@ -23,7 +23,7 @@ from equipoise.cli.output import open_output
 from equipoise.cli.render.console import print_table, progress_bar, stage_bar, training
 from equipoise.cli.render.match import win_rate_text
 from equipoise.core.errors import InputError
-from equipoise.core.signals import exit_code, interrupt_on_sigterm
+from equipoise.core.signals import exit_code, interrupt_on_signals
 from equipoise.measure.lbr import LocalBestResponse
 from equipoise.play.match import MatchResult
 from equipoise.runs.folder import RunFolder
@@ -51,7 +51,7 @@ betting = { bet = [0.5, 1.0, "all-in"], raise = [1.0, "all-in"] }
 
 def main() -> None:
     """Run the demo."""
-    interrupt_on_sigterm()
+    interrupt_on_signals()
     open_output()
     print("Equipoise: heads-up hold'em agents, from the rules to the table. About six minutes on two cores.\n")
     try:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -237,7 +238,7 @@ COMMANDS = (
     ("match", "--replay", "LOG", "--game", "holdem.nolimit"), ("measure", "RUN", "--method", "exact", "--threads", "1"),
     ("measure", "RUN", "--method", "lbr", "--hands", "100", "--bets", "1.0,all-in", "--from-street", "flop"),
     ("solve", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"),
-    ("train", "leduc", "--out", "NEW", "--iterations", "2", "--threads", "1", "--set", "measure.method=none"),
+    ("train", "leduc", "--out", "new", "--iterations", "2", "--threads", "1", "--set", "measure.method=none"),
 )  # fmt: skip
 
 
@@ -366,9 +367,8 @@ class Readers:
     def read_command(self, text: str) -> object:
         """A command line, in this process."""
         places = {"RUN": self.run, "LOG": self.folder / "good.log", "SOLUTION": self.folder / "spot.solution"}
-        words = text.split("\x1f")
-        shutil.rmtree(self.folder / "new", ignore_errors=True)
-        for name, path in (*places.items(), ("NEW", self.folder / "new")):
+        words = _kept_on_the_desk(text.split("\x1f"))
+        for name, path in places.items():
             words = [word.replace(name, str(path)) for word in words]
         ended = self.called([word.replace("\0", "") for word in words])
         if ended.fault:
@@ -381,7 +381,8 @@ class Readers:
         out, err = io.StringIO(), io.StringIO()
         before, sys.argv, code = sys.argv, ["equipoise", *words], 0
         desk = self.folder / "desk"  # mutated names of files are relative to it
-        desk.mkdir(exist_ok=True)
+        shutil.rmtree(desk, ignore_errors=True)
+        desk.mkdir()
         try:
             with contextlib.chdir(desk), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 self.command()
@@ -390,6 +391,14 @@ class Readers:
         finally:
             sys.argv = before
         return Ended(code, out.getvalue(), err.getvalue())
+
+
+def _kept_on_the_desk(words: list[str]) -> list[str]:
+    """The same command, but nothing that it writes can lie in another folder, whatever became of its name."""
+    kept = words[:1]
+    for before, word in pairwise(words):
+        kept.append(re.sub(r"[/~]|\.\.", "_", word) if "out" in before or "out" in word else word)
+    return kept
 
 
 def equipoise_gamedefs() -> list[str]:

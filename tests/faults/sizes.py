@@ -292,6 +292,13 @@ SETS = (
 )
 
 
+def _full_fault(ended: Ended) -> str:
+    """A full disk is one line, and an error: of what was asked for (2), or of the output (1)."""
+    if ended.code in (1, 2) and len(ended.complaints) == 1 and "Traceback" not in ended.err:
+        return ""
+    return ended.fault or "did not notice the full disk"
+
+
 def full_train(disk: Disk, beside: Path, tally: Tally) -> None:
     """A run goes on until the disk is full; then there is room, and it ends as if nothing had been."""
 
@@ -304,7 +311,7 @@ def full_train(disk: Disk, beside: Path, tally: Tally) -> None:
     before = _stored(half)
     disk.fill()
     ended = train(half, 200_000, "--resume")
-    tally.add(f"train {ended.word}", fault=ended.fault or ("" if ended.code == 2 else "did not notice the full disk"))
+    tally.add(f"train {ended.word}", fault=_full_fault(ended))
     same = _stored(half) == before
     tally.add("strategy whole" if same else "strategy lost", fault="" if same else "another strategy")
     disk.clear()
@@ -326,7 +333,7 @@ def full_solve(disk: Disk, tally: Tally) -> None:
     kept = (disk.path / "kept.solution").read_bytes()
     disk.fill()
     ended = run(*arguments, str(disk.path / "new.solution"), guard=GUARD)
-    tally.add(f"solve {ended.word}", fault=ended.fault or ("" if ended.code == 2 else "did not notice the full disk"))
+    tally.add(f"solve {ended.word}", fault=_full_fault(ended))
     torn = (disk.path / "new.solution").exists() or (disk.path / "kept.solution").read_bytes() != kept
     tally.add("files whole" if not torn else "files torn", fault="a torn solution" if torn else "")
     disk.clear()
@@ -336,7 +343,7 @@ def full_log(disk: Disk, tally: Tally) -> None:
     """A log that does not fit ends the match in one line, and what is in it can be played again."""
     log = disk.path / "match.log"
     ended = run(*NAMED, "--hands", "20000", "--log", str(log), *ONE, guard=GUARD)
-    tally.add(f"match {ended.word}", fault=ended.fault or ("" if ended.code == 2 else "did not notice the full disk"))
+    tally.add(f"match {ended.word}", fault=_full_fault(ended))
     lines = log.read_text().splitlines(keepends=True) if log.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     (disk.path.parent / "whole.log").write_text("".join(whole))
@@ -352,5 +359,4 @@ def full_output(tally: Tally) -> None:
         with Path("/dev/full").open("w") as full:
             process = start(arguments, stdout=full)
             ended = finish(process, GUARD)
-        fault = ended.fault if "exit code" not in ended.fault else ""
-        tally.add("full output", fault=fault or ("" if ended.code else "did not notice the full device"))
+        tally.add("full output", fault=_full_fault(ended))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.agents.translate import TRANSLATIONS
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.text import is_file, is_folder
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
@@ -69,7 +69,7 @@ class What:
 
     @property
     def is_named(self) -> bool:
-        return self.name in NAMES or not Path(self.name).exists()
+        return self.name in NAMES or not (is_file(self.name) or is_folder(self.name))
 
     def open(self, game: str | GameRules, *, copied: bool = False) -> StrategyFile:
         """The strategy file of a run or file; its game must be `game`, if given."""

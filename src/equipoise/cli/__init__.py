@@ -11,7 +11,7 @@ import sys
 
 from equipoise.cli.output import close_output, open_output
 from equipoise.core.errors import InputError
-from equipoise.core.signals import exit_code, interrupt_on_sigterm
+from equipoise.core.signals import exit_code, interrupt_on_signals, interrupted
 
 __all__ = ["main"]
 
@@ -21,7 +21,7 @@ FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 def main() -> None:
     """The `equipoise` command."""
     try:
-        interrupt_on_sigterm()
+        interrupt_on_signals()
         open_output()
         code = _run()
         close_output()
@@ -36,6 +36,10 @@ def main() -> None:
         code = _say(f"{what}{error.strerror or error}", FAILED)
     except MemoryError:
         code = _say("not enough memory", FAILED)
+    except Exception:
+        if not interrupted():  # a compiler that was interrupted reports an error of its own
+            raise
+        code = INTERRUPTED
     _end(code)
 
 

@@ -23,9 +23,12 @@ class InputError(ValueError):
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """A text without line breaks; what is longer than a message is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_MESSAGE else f"{line[: MOST_MESSAGE - 3]}..."
 
 
+MOST_MESSAGE = 1000  # characters of each part of a message
 MOST_COUNT = 10**18  # hands, deals or iterations: more than anybody waits for, and still a machine integer
 
 

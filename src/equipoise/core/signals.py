@@ -19,9 +19,16 @@ def exit_code() -> int:
     return 128 + (_received[-1] if _received else int(signal.SIGINT))
 
 
-def interrupt_on_sigterm() -> None:
-    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, _interrupt)
+def interrupted() -> bool:
+    """Has Ctrl-C or SIGTERM come? Libraries can turn the KeyboardInterrupt that it raises into another error."""
+    return bool(_received)
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does, and remember both; a signal that is ignored stays so."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: object) -> None:

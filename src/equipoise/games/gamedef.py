@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from equipoise.cards.deck import RANKS, SUITS, Deck
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.text import read_text
+from equipoise.core.files.text import is_file, read_text
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
 _BY_PLAYER = ("stack", "blind")
@@ -206,7 +206,7 @@ def load_game(name_or_file: str | Path) -> GameRules:
         return _read_preset(name)
     path = Path(name)
     try:
-        if len(name) < 4096 and path.is_file():
+        if is_file(path):
             return read_gamedef(read_text(path), name=path.stem, source=name)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):

@@ -212,7 +212,7 @@ def _on_cores(
                 return
             values = waiting.popleft().result()
             done += len(values)
-            by_time = 0.0 if end is None else (time.monotonic() - started) / (end - started)
+            by_time = 0.0 if end is None else (time.monotonic() - started) / max(end - started, 1e-9)
             tick(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
             yield values
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -70,16 +71,27 @@ class LogWriter:
         self.hands += 1
         if self.format == PHH:
             text = phh_text(state, Deal(deal.holes, board), hand=hand, names=names, finishing=True)
-            self._file.write(f"[{self.hands}]\n{text}\n")
+            text = f"[{self.hands}]\n{text}\n"
         else:
-            self._file.write(log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n")
+            text = log_state_text(LogState(hand, state, Deal(deal.holes, board), values, names)) + "\n"
+        with self._writing():
+            self._file.write(text)
 
     def close(self, *, finished: bool = True) -> None:
         """Write the score, unless the match was aborted, and close the file."""
-        if finished and self.format == ACPC and self.hands:
-            totals = "|".join(str(total) for total in self._totals.values())
-            self._file.write(f"SCORE:{totals}:{'|'.join(self._totals)}\n")
-        self._file.close()
+        with self._writing():
+            if finished and self.format == ACPC and self.hands:
+                totals = "|".join(str(total) for total in self._totals.values())
+                self._file.write(f"SCORE:{totals}:{'|'.join(self._totals)}\n")
+            self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A full disk is an error of the log, by its name."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
 
     def __enter__(self) -> LogWriter:
         return self

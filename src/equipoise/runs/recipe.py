@@ -28,6 +28,7 @@ from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
+from equipoise.core.files.text import is_file
 from equipoise.core.machine import MOST_THREADS
 from equipoise.games.rules import MOST_ROUNDS, GameRules
 from equipoise.runs.iteration_reservoir import IterationReservoirs
@@ -211,14 +212,9 @@ def _find(name: str) -> Path:
     for folder in _folders():
         if name in recipe_names() and (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
-    path = Path(name)
-    try:
-        if path.is_dir() and (path / RECIPE_FILE).is_file():
-            return path / RECIPE_FILE
-        if path.is_file():
+    for path in (Path(name) / RECIPE_FILE, Path(name)):
+        if is_file(path):
             return path
-    except (OSError, ValueError):
-        pass
     raise InputError(
         f"no recipe {shown(name)}", remedy=f"built-in: {', '.join(recipe_names())}; or give a TOML file or a run folder"
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays
+from equipoise.core.files.text import is_folder
 from equipoise.runs.folder import FORMAT, RunFolder
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
@@ -23,7 +24,7 @@ def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> St
     if strategy not in TABLES:
         raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
     path = Path(path)
-    if path.is_dir():
+    if is_folder(path):
         return _of_checkpoint(RunFolder(path), strategy)
     found = load_strategy(path, copied=copied)
     if found.strategy != strategy:

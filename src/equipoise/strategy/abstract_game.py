@@ -19,6 +19,7 @@ from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import CardRecipe, read_card_recipe
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.text import is_file
 from equipoise.core.progress import Progress
 from equipoise.games.bet_menu import BetMenu, betting_table
 from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
@@ -125,9 +126,7 @@ def _read_game(value: Any, path: Path | None, where: str) -> GameRules:
         what = "no game" if value is None else f"game is {shown(value)}"
         raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
     beside = path.parent / value if path else Path(value)
-    if value in preset_names() or len(value) > 4096 or "\0" in value:
-        return load_game(value)
-    return load_game(beside if beside.is_file() else value)
+    return load_game(beside if value not in preset_names() and is_file(beside) else value)
 
 
 def with_base(cards: Any, path: Path | None) -> Any:

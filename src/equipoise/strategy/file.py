@@ -19,6 +19,7 @@ import xxhash
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
+from equipoise.core.files.text import is_folder
 from equipoise.core.jit import F32, U8
 from equipoise.core.machine import available_memory
 from equipoise.games.rules import GameRules
@@ -131,10 +132,7 @@ def _fits_in_memory(path: Path) -> bool:
 
 
 def _find(path: Path) -> Path:
-    try:
-        if not path.is_dir():
-            return path
-    except (OSError, ValueError):  # a name that no file can have
+    if not is_folder(path):
         return path
     for name in IN_A_RUN:
         if (path / name).is_file():

@@ -27,7 +27,7 @@ from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import I32, I64, U8, U32, inlined, kernel
 from equipoise.games.rules import GameRules
 
-FORMAT = "equipoise buckets 1"
+FORMAT = "equipoise buckets 2"
 NONE, BEFORE, PUBLIC = 0, 1, 2  # contexts: none, the bucket on the previous street, the cluster of the public cards
 BLOCKED = -1
 MOST_BUCKETS = 2**31 - 1

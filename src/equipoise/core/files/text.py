@@ -22,6 +22,22 @@ _PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_PARTS}}}")
 
 
+def is_file(path: str | Path) -> bool:
+    """Is there a file of this name? A name that no file can have (too long, with a null byte) names none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: str | Path) -> bool:
+    """The same of a folder."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
     """The text of a file, which must be UTF-8; OSError where it cannot be read."""
     try:

@@ -21,6 +21,7 @@ import numpy as np
 from equipoise.abstraction.maps.build import build_map
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.files.text import is_file
 from equipoise.core.progress import Progress, Say
 from equipoise.experiments.lab.comparison import CFR, CFR_BR, AbstractionComparison, ComparedAbstraction, OneOnOne
 from equipoise.experiments.lab.curves import Curve, Measuring, Until, train_curve
@@ -101,7 +102,7 @@ def _read(names: Sequence[str | Path], game: str | None, overrides: Sequence[str
     if len(names) < 2:
         raise InputError(f"{len(names) or 'no'} recipe to compare", remedy="name two or more")
     if game is not None:
-        game = str(Path(game).resolve()) if Path(game).is_file() else game
+        game = str(Path(game).resolve()) if is_file(game) else game
         overrides = (*overrides, f"game={json.dumps(game)}")
     read = [load_recipe(name, overrides) for name in names]
     first = read[0]
