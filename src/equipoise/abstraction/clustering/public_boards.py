@@ -243,7 +243,7 @@ def move_in_turn(distances: F32, mean: bool, labels: I32, sizes: I64, sums: F64)
 
 
 def _move_to_medoids(distances: F32, labels: I32, medoids: I64) -> int:
-    """Find new medoids and move every state to the nearest; returns how many moved. IN OUT: int32[state], int64[cluster]."""
+    """Find new medoids and move every state to the nearest; returns how many moved. IN OUT: labels and medoids."""
     for cluster in range(len(medoids)):
         members = np.flatnonzero(labels == cluster)
         sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)
