@@ -156,7 +156,7 @@ REFUSED: dict[str, Callable[[GameRules, Path], object]] = {
 def test_parts_that_know_two_hole_cards_refuse_more(part: str, holes: int, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         REFUSED[part](game(holes), tmp_path)
-    assert f"{holes} hole cards" in str(caught.value) and "games of one or two" in str(caught.value)
+    assert f"{holes} hole cards" in str(caught.value) and "supports one or two" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -267,7 +267,7 @@ def test_bad_input(call: Callable[[], object]) -> None:
 
 def test_a_bad_point_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest_module, "CHUNK", 2)
-    with pytest.raises(InputError, match="point 3 is no histogram"):
+    with pytest.raises(InputError, match="point 3 is not a histogram"):
         nearest(np.array([[1, 0], [0, 1], [1, 1], [0, 0]]), POINTS, "emd")
 
 

@@ -88,7 +88,7 @@ def test_a_run_is_read_as_the_average_of_its_last_checkpoint(trained: Path) -> N
         assert strategy.profile.at(node) == pytest.approx(strategy.at(node))
         assert coarse.profile.at(node) == pytest.approx(coarse.at(node))
     assert (trained / "strategy.u8").stat().st_size < (trained / "strategy.float32").stat().st_size
-    with pytest.raises(InputError, match="no decision"):
+    with pytest.raises(InputError, match="not a decision"):
         strategy.at(int(np.flatnonzero(strategy.tree.kind != DECISION)[0]))
 
 

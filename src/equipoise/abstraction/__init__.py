@@ -1,1 +1,1 @@
-"""Abstractions: which cards, boards and bets a solver tells apart."""
+"""Card abstraction: features of hands, clustering, bucket maps, and reports."""

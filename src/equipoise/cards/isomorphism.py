@@ -38,26 +38,26 @@ _7, _127 = np.uint64(7), np.uint64(127)
 
 
 class IndexTables(NamedTuple):
-    """What a kernel needs to index hands. A *case* is the suit counts of all rounds, suits as they come.
+    """The tables that a kernel needs to index hands. A *case* is the suit counts of all rounds, suits unsorted.
 
-    A *word* has one lane of sixteen bits a suit: thirteen for the ranks held, three for their number. The word of
+    A *word* has a lane of sixteen bits per suit: thirteen for the ranks held, three for their number. The word of
     a round is the sum of its cards' words.
     """
 
-    round_end: U8  # [round] number of cards up to and with this round
+    round_end: U8  # [round] number of cards up to the end of this round
     card_word: U64  # [card]
     case_part: U32  # [round, packed suit counts] the case is the sum of these
     case_shape: U16  # [case]
     case_lane: U8  # [case, position] where the lanes of the suits start, suits sorted as in the shape
-    weight: U32  # [shape, round, position] what a subset rank of that round counts in the suit's number
+    weight: U32  # [shape, round, position] the radix of that round's subset rank in the suit's number
     below: U8  # [shape, position] 1 + how many interchangeable suits follow
-    group_weight: U64  # [shape, position] what the number of the position's group counts in the index
-    group_size: U64  # [shape, position] how many numbers that group has
-    suit_numbers: U32  # [shape, position] how many numbers a suit in this position can have
+    group_weight: U64  # [shape, position] the radix of the number of the position's group in the index
+    group_size: U64  # [shape, position] the size of that group's range of numbers
+    suit_numbers: U32  # [shape, position] the size of a suit's range of numbers
     first: U64  # [shape + 1] the first index of each shape
     counts: U8  # [shape, position, round]
-    subsets: U32  # [shape, position, round] how many subset ranks there are
-    place: U8  # [shape, position, round] where the cards of that suit and round stand in the canonical hand
+    subsets: U32  # [shape, position, round] the number of subset ranks
+    place: U8  # [shape, position, round] the place of the cards of that suit and round in the canonical hand
     multichoose: U64  # [k, n] multisets of k of n things, k from 2
     colex: U16  # [mask] the rank of a set of ranks among all sets of its size
     subset: U16  # [k, colex rank]: the inverse

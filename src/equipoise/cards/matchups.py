@@ -51,9 +51,9 @@ class Game(Protocol):
 
 
 def equities_against(game: Game, hole: int, board: Sequence[int] = ()) -> F64:
-    """[opponent's hole] a hole's chance to win, ties half, on a board of any size.
+    """[opponent's hole] the equity of a hole (ties count half) on a board of any size.
 
-    0 where the opponent's hole shares a card with it or with the board, so that weights can be multiplied with it.
+    0 where the opponent's hole shares a card with it or with the board, so that it can be multiplied by weights.
     """
     check_hole_cards(game.hole_cards, "equity")
     if not 0 <= hole < game.deck.holes(game.hole_cards):
@@ -68,45 +68,45 @@ def equities_against(game: Game, hole: int, board: Sequence[int] = ()) -> F64:
 
 
 def _enumerated(game: Game, mine: Sequence[int], board: Sequence[int], missing: int) -> F64:
-    """The same by dealing every rest of the board."""
+    """The same by enumerating all completions of the board."""
     deck = game.deck
     left = deck.size - len(mine) - len(board)
     halves = np.zeros(deck.holes(game.hole_cards), np.int32)
     cards, place = np.array([*mine, *board], np.uint8), np.arange(missing, dtype=np.uint8)
     pairs = deck.ranks * (deck.ranks + 1) // 2
-    room = Room(
+    buffers = RunoutBuffers(
         np.empty(deck.size, np.uint8),
         np.empty(deck.size, np.uint8),
         np.empty(deck.ranks, np.uint8),
         np.empty(pairs, np.int32),
         np.zeros((deck.size + 1, pairs), np.int32),
     )
-    count_runouts(cards, len(mine), comb(left, missing), deck.suits, game.ranker.tables, place, room, halves)
+    count_runouts(cards, len(mine), comb(left, missing), deck.suits, game.ranker.tables, place, buffers, halves)
     return halves / (2.0 * comb(left - game.hole_cards, missing))
 
 
-class Room(NamedTuple):
+class RunoutBuffers(NamedTuple):
     """Scratch of `count_runouts`."""
 
     live: U8  # [deck] cards off hole and board
-    left: U8  # [deck] and off the runout
-    held: U8  # [rank] how many board and runout have
+    left: U8  # [deck] cards also off the runout
+    held: U8  # [rank] the number on board and runout
     here: I32  # [pair of ranks] on one runout: 2 for a win, 1 for a tie
     sums: I32  # [card + 1, pair of ranks] over runouts with a card; the last row over all; zero at first
 
 
 @kernel
 def count_runouts(
-    cards: U8, hole_cards: Int, runouts: Int, suits: Int, tables: RankTables, place: U8, room: Room, halves: I32
-) -> None:
+    cards: U8, hole_cards: Int, runouts: Int, suits: Int, tables: RankTables, place: U8, buffers: RunoutBuffers,
+    halves: I32,
+) -> None:  # fmt: skip
     """Add 2 for every hole that the hole beats on a completed board, 1 for every tie.
 
-    Where no hole of two cards can have a flush, only ranks matter: 91 pairs of them stand for all holes. Which holes a
-    runout blocks is then settled at the end: all runouts, less those with the first card, less those with the second,
-    and those with both again.
-    IN: uint8[card], the hole and then the board; scratch: uint8[card to come], 0, 1, 2, ..., room; OUT: int32[hole].
+    Where no hole of two cards can have a flush, only ranks matter: 91 pairs of ranks represent all holes. Blocked holes
+    are corrected for at the end: all runouts - those with the first card - those with the second + those with both.
+    IN: uint8[card], the hole and then the board; scratch: uint8[card to come], 0, 1, 2, ...; OUT: int32[hole].
     """
-    live, left, held, here, sums = room.live, room.left, room.held, room.here, room.sums
+    live, left, held, here, sums = buffers.live, buffers.left, buffers.held, buffers.here, buffers.sums
     start, hole_key, mask, hole_mask = tables.start, _0, _0, _0
     for i in range(cards.size):
         if i < hole_cards:
@@ -303,8 +303,8 @@ def rank_batch(boards: U8, hole_cards: Int, tables: RankTables, live: U8, ranks:
 def add_wins(ranks: U16, times: np.int32, beaten: U16, wins: I32) -> None:
     """Add how often each hole beats each. IN: uint16[board, hole]; scratch: uint16[hole]; OUT: int32[hole, hole].
 
-    Sixteen bits throughout, so that sixteen holes are compared at a time. A blocked hole has the highest rank: nobody
-    beats it, and it is skipped itself.
+    Sixteen bits throughout, so that sixteen holes are compared at a time. A blocked hole has the highest rank: no hole
+    beats it, and it is itself skipped.
     """
     for hole in range(ranks.shape[1]):
         beaten[:] = np.uint16(0)

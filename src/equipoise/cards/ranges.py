@@ -1,4 +1,4 @@
-"""Ranges of hold'em holes in the notation players use, read and written back.
+"""Ranges of hold'em holes in the usual notation, read and written.
 
 A range is a list of parts separated by commas or spaces: `QQ`, `QQ+`, `TT-77`, `AKs`, `AKo`, `AK` (both), `ATs+` (the
 kicker goes up to one below the high card), `A5s-A2s`, `JTs-54s` (same gap), `Axs` (any kicker), `AhKh` (one hole),

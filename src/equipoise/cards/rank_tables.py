@@ -1,13 +1,13 @@
 """Builds the tables of the hand ranker (`hand_ranks.py`) from the rules of poker, in a fraction of a second.
 
-Suits apart, a hand is a multiset of ranks. Each rank has a key such that the sums of all multisets of
-seven ranks differ (then those of fewer ranks differ too: add the same missing ranks to both). The sums are
-sparse, so rows of 512 of them are slid over each other until none collide (row displacement). A hand of n
-cards starts its sum at `start[n]`, which moves it to rows of its own: one kernel ranks any number of cards.
+Without its suits, a hand is a multiset of ranks. Each rank has a key such that the sums of all multisets of seven ranks
+differ (then those of fewer ranks differ too: add the same missing ranks to both). The sums are sparse, so rows of 512
+sums are shifted until no two entries collide (row displacement). The sum of a hand of n cards starts at `start[n]`,
+which gives each n its own rows: one kernel ranks hands of any size.
 
 Two rankings share the tables: the standard one for 1 to 7 cards (fewer than five cards make no straight or
 flush, as in the ACPC dealer), and the three-card one of Rhode Island hold'em (straight flush, three of a
-kind, straight, flush, pair, high card). Each start key also says how many suited cards make a flush.
+kind, straight, flush, pair, high card). Each start key also encodes how many suited cards make a flush.
 """
 
 from __future__ import annotations

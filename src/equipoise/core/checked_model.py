@@ -1,4 +1,4 @@
-"""Tables that users write, checked by pydantic; what is wrong with one is an `InputError` of one line."""
+"""Tables that users write, checked by pydantic; an error in one is reported as an `InputError` of one line."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _left_of_address_space() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file of the system; None where there is no such file, or it says `max`."""
+    """The number in a system file; None if there is no such file, or it contains `max`."""
     words = " ".join(_lines(path)).split()
     return int(words[0]) if words and words[0].isdigit() else None
 

@@ -1,4 +1,4 @@
-"""The types of progress callbacks. Long computations take one of these and call it now and then."""
+"""Progress callbacks: the types that long computations take, and callbacks for parts of them."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def stage(progress: Progress | None, name: str) -> Fraction | None:
 
 
 def part(progress: Fraction | None, first: float, last: float) -> Fraction | None:
-    """The callback for a part that takes the whole from `first` to `last`."""
+    """The callback for a part of a stage, which takes it from `first` to `last`."""
     return (lambda fraction: progress(first + fraction * (last - first))) if progress else None

@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
-_intrinsic: Any = intrinsic  # typed as what it decorates is called, not as it is written
+_intrinsic: Any = intrinsic  # untyped: an intrinsic is called with other arguments than it is written with
 
 
 class LanesType(types.Type):

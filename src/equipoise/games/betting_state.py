@@ -39,7 +39,7 @@ class Legal(NamedTuple):
 
 
 class Deal(NamedTuple):
-    """The cards of a hand: each player's hole cards, and the whole board (or what is known of it)."""
+    """The cards of a hand: each player's hole cards, and the board (or its known part)."""
 
     holes: tuple[tuple[int, ...], tuple[int, ...]]
     board: tuple[int, ...]
@@ -61,7 +61,7 @@ class BettingState:
 
     @classmethod
     def start(cls, rules: GameRules) -> BettingState:
-        """Blinds posted, nobody has acted."""
+        """The state after the blinds, before any action."""
         return cls(
             rules=rules,
             rounds=((),),
@@ -86,7 +86,7 @@ class BettingState:
 
     @property
     def is_showdown(self) -> bool:
-        """Is it over with nobody having folded?"""
+        """Is the betting over without a fold?"""
         return self.player < 0 and self.folded < 0
 
     @property

@@ -1,8 +1,8 @@
 """Tables of a strategy by information set: from averages or regrets to probabilities, and to bytes.
 
-One byte a probability, those of an information set summing to 255: each is rounded down, and the units that are missing
-go to those that lost most (the largest remainders; of equal ones, to the first). So zero stays zero, one stays one, and
-with n actions no probability is off by more than (n - 1) / n / 255, less than 0.004.
+A probability takes one byte, and those of an information set sum to 255: each is rounded down, and the missing units go
+to the largest remainders (the first of equal ones). So zero stays zero, one stays one, and with n actions the error is
+at most (n - 1) / n / 255, less than 0.004.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ UNITS = 255
 class Blocks(NamedTuple):
     """The information sets of a table in slot order: groups of decisions, repeated for each bucket."""
 
-    buckets: I64  # [group] a street's and player's
-    first: I64  # [group + 1] its decisions
+    buckets: I64  # [group] of its street and player
+    first: I64  # [group + 1] its first decision
     actions: I64  # [decision]
 
     @classmethod

@@ -296,7 +296,7 @@ def _blocked(card1: np.uint8, card2: np.uint8, new: U8) -> bool:
 
 @kernel
 def count_live(before: HoleLists, new: U8, parent: I32, count: I32) -> None:
-    """IN: lists of the street before, uint8[board, dealt card], int32[board]; OUT: int32[board, player]."""
+    """IN: lists of the previous street, uint8[board, dealt card], int32[board]; OUT: int32[board, player]."""
     for board in range(count.shape[0]):
         for player in range(count.shape[1]):
             start = before.first[parent[board], player]
@@ -411,8 +411,8 @@ def all_in_matrix(cards: PublicCards, board: int) -> I16 | I32:
     rules = cards.rules
     on_board = cards.cards[board]
     missing = sum(rules.board_cards) - len(on_board)
-    nobody = (tuple(range(rules.deck.suits)),)
-    runouts, _ = deal_classes(rules.deck, on_board, missing, nobody)
+    identity = (tuple(range(rules.deck.suits)),)
+    runouts, _ = deal_classes(rules.deck, on_board, missing, identity)
     slices = [cards.slice(board, player) for player in range(PLAYERS)]
     lists = [Cards(cards.arrays.card1[s], cards.arrays.card2[s]) for s in slices]
     dtype = np.int16 if len(runouts) < 2**15 else np.int32

@@ -1,6 +1,6 @@
 """Lines of betting in words, such as `check, bet 100, raise 300, call`: the names of a tree's nodes.
 
-The number is what the player has put in on this street after the action. Streets follow one another without a mark.
+The number is the player's chips on this street after the action. Streets are not separated.
 """
 
 from __future__ import annotations

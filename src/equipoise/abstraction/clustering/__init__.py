@@ -1,1 +1,1 @@
-"""Hands and boards that are alike: distances, k-means, clusters of public boards."""
+"""Clustering of hands and boards: distances, k-means, clusters of public boards."""

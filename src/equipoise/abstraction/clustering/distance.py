@@ -4,8 +4,8 @@ The second is the L1 distance of the cumulative distributions (Johanson and othe
 Abstractions in Extensive-Form Games), here in units of the whole range: all mass moved from the first of b bins to
 the last costs (b - 1) / b. So both are norms of a difference of coordinates, and one set of kernels serves both.
 
-Sixteen centroids lie side by side, `blocks` float32[block, coordinate, lane], and are measured at once in float32,
-always in the same order of coordinates: such a distance has the same bits wherever it is computed.
+Centroids are stored in blocks of sixteen lanes, `blocks` float32[block, coordinate, lane], and measured together in
+float32, always in the same order of coordinates: such a distance has the same bits wherever it is computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from equipoise.core.simd import LANES, absolute, add, lane_sum, load, multiply_a
 Metric: TypeAlias = Literal["l2", "emd"]
 Numbers: TypeAlias = npt.NDArray[Any]
 
-NOBODY: Final = np.iinfo(np.int32).max  # the number of a lane without a centroid
+NOBODY: Final = np.iinfo(np.int32).max  # the number of an empty lane
 FAR: Final = 1e15  # its coordinates
 
 
@@ -48,10 +48,9 @@ def used_columns(points: Numbers, metric: Metric) -> int:
 
 
 def coordinates(points: Numbers, metric: Metric, first: int = 0) -> F32:
-    """The points whose L1 ("emd") or L2 distance is meant: float32[point, column], columns padded to sixteens.
+    """The points whose L1 ("emd") or L2 distance is taken: float32[point, column], padded to a multiple of sixteen.
 
-    A histogram may have any sum above zero: its share of the whole is what counts. `first` is the number of the first
-    point, for messages.
+    A histogram may have any positive sum: it is normalised. `first` is the number of the first point, for messages.
     """
     if points.ndim != 2 or not points.size or not np.issubdtype(points.dtype, np.number):
         what = f"points of shape {points.shape} and type {points.dtype}"
@@ -61,12 +60,12 @@ def coordinates(points: Numbers, metric: Metric, first: int = 0) -> F32:
     if metric == "emd":
         bad = cumulate(np.ascontiguousarray(points), rows)
         if bad >= 0:
-            what = f"point {first + bad} is no histogram: it sums to nothing, or holds a negative number"
+            what = f"point {first + bad} is not a histogram: its sum is 0, or it has a negative number"
             raise InputError(what, remedy="give counts or shares")
     else:
         rows[:, : points.shape[1]] = points
         if not np.isfinite(rows).all():
-            raise InputError("a point has a coordinate that is no finite number", remedy="remove it")
+            raise InputError("a point has a coordinate that is not finite", remedy="remove it")
     return rows
 
 
@@ -97,7 +96,7 @@ def histograms_of(rows: F64, bins: int) -> F32:
 
 
 def packed(rows: F32, columns: int, order: Numbers | None = None) -> tuple[F32, I32]:
-    """Rows side by side in sixteens, in the given order: float32[block, column, lane], and whose lane is whose."""
+    """Rows in blocks of sixteen lanes, in the given order: float32[block, column, lane]; and the row of each lane."""
     order = np.arange(len(rows)) if order is None else order
     count = -(-len(rows) // LANES)
     member = np.full(count * LANES, NOBODY, np.int32)
@@ -112,7 +111,7 @@ def packed(rows: F32, columns: int, order: Numbers | None = None) -> tuple[F32, 
 @inlined
 def block_lanes(row: F32, block: F32, squared: bool) -> Any:
     """From one point to sixteen centroids, as lanes; squared for "l2". IN: float32[column], float32[column, lane]."""
-    even, odd = zeros(block), zeros(block)  # two sums, so that one addition need not wait for the one before
+    even, odd = zeros(block), zeros(block)  # two sums, so that additions need not wait for each other
     pairs = block.shape[0] // 2
     if squared:
         for j in range(pairs):
@@ -134,7 +133,7 @@ def block_lanes(row: F32, block: F32, squared: bool) -> Any:
 
 @inlined
 def row_distance(one: F32, two: F32, squared: bool) -> Any:
-    """Between two padded rows, sixteen columns at a time: fast for a single pair, with a last bit of its own."""
+    """Between two padded rows, sixteen columns at a time: fast for one pair, but not bit-identical to `block_lanes`."""
     total = zeros(one)
     if squared:
         for j in range(one.size // LANES):

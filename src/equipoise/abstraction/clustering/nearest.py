@@ -1,10 +1,10 @@
 """The nearest of many centroids, exactly, for streams of points.
 
-Centroids lie in blocks of sixteen neighbours. From a guess at the nearest (down a tree of block means, or a point's
-last label) the blocks are measured in order of their distance from the guessed centroid, until the triangle
-inequality says that no later one can win: the "exponion" of Newling and Fleuret 2016 (Fast k-means with accurate
-bounds), with blocks in place of single centroids and all blocks in place of rings. Bounds are loosened by the rounding
-of float32, so the result is that of measuring all of them, to the bit; ties go to the lowest number.
+Centroids are stored in blocks of sixteen neighbours. From a guess (a search down a tree of block means, or a point's
+last label), blocks are measured in order of their distance from the guessed centroid, until the triangle inequality
+excludes all later ones. This is the "exponion" algorithm of Newling and Fleuret 2016 (Fast k-means with accurate
+bounds), with blocks instead of single centroids and of rings. Bounds allow for float32 rounding, so the result equals
+an exhaustive search to the bit; ties go to the lowest number.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def nearest(points: Numbers, centroids: Numbers, metric: Metric, threads: int | 
 
 @contextmanager
 def spread_over(threads: int | None) -> Iterator[Spread]:
-    """Threads for chunks of work; results come back in the order of the chunks."""
+    """A function that runs chunks of work in threads and returns the results in order."""
     with ThreadPoolExecutor(thread_count(threads)) as pool:
 
         def spread(work: Callable[[int, int], Any], size: int, chunk: int) -> list[Any]:
@@ -87,7 +87,7 @@ def spread_over(threads: int | None) -> Iterator[Spread]:
 
 
 def arrange(rows: F32, columns: int, metric: Metric, spread: Spread, *, pruned: bool) -> Centroids:
-    """Blocks of neighbours, and for each centroid the blocks in order of distance."""
+    """Arrange centroids in blocks of neighbours, and sort the blocks by distance for each centroid."""
     order = neighbours_together(rows)
     blocks, member = packed(rows, columns, order)
     levels = [rows[order]]
@@ -123,10 +123,10 @@ def arrange(rows: F32, columns: int, metric: Metric, spread: Spread, *, pruned: 
 
 
 def neighbours_together(rows: F32) -> I64:
-    """An order in which any sixteen in a row, from a multiple of sixteen, are near each other.
+    """An order in which each block of sixteen consecutive rows contains neighbours.
 
-    Halves, again and again, along the line through two far points; a cut falls on a multiple of the largest
-    power of two blocks, so that the blocks of a level of the guide are neighbours too.
+    Rows are split recursively along the line through two distant points. Each part is cut at the largest power of two
+    blocks, so that the blocks of each level of the guide are neighbours too.
     """
     order = np.arange(len(rows))
     parts = [(0, len(rows))]
@@ -149,7 +149,7 @@ def neighbours_together(rows: F32) -> I64:
 def measure_blocks(
     rows: F32, start: int, blocks: F32, member: I32, squared: bool, lanes: F32, away: F32, gap: F32
 ) -> None:
-    """From centroids `start`... to the nearest of each block, and to the nearest other centroid.
+    """Distances from centroids `start`, ... to the nearest of each block, and to the nearest other centroid.
 
     IN: float32[row, column], float32[block, column, lane], int32[block, lane]; scratch: float32[lane];
     OUT: float32[row, block], float32[row].
@@ -178,7 +178,7 @@ def find_nearest(rows: F32, index: Centroids, lanes: F32, labels: I32, distances
 
 @inlined
 def guessed(row: F32, index: Centroids, lanes: F32) -> tuple[int, np.float32]:
-    """A centroid that is likely near, by the best branch of the guide, and its distance."""
+    """A centroid that is probably near, from the best branch of the guide, and its distance."""
     block = 0
     count = index.level[1]
     for level in range(index.level.size - 1):

@@ -44,7 +44,7 @@ class PublicClusters:
 
     @property
     def weighted_balance(self) -> float | None:
-        """The same by weight."""
+        """The balance by weight."""
         weights = self.weighted_sizes
         return None if weights is None else float(weights.max() / weights.mean())
 
@@ -67,9 +67,9 @@ def public_distances(table: npt.NDArray[np.integer], private_states: int, *, thr
     """Algorithm 2: the share of private states that two public states do not send to the same buckets.
 
     d[i, j] = (V - sum over buckets of min(T[i, bucket], T[j, bucket])) / V, float32[public, public], rounded once.
-    Only buckets that both states reach are looked at: a few per cent of the buckets in hold'em. With V private states
-    in every row this is half the L1 distance of the rows by V, and obeys the triangle inequality (the paper's example
-    to the contrary, footnote 3, takes similarities of 0.2 for distances).
+    Only buckets that both states reach are visited: a few per cent of the buckets in hold'em. If every row has V
+    private states, this is half the L1 distance of the rows divided by V, which satisfies the triangle inequality (the
+    paper's counterexample, footnote 3, takes similarities of 0.2 for distances).
     """
     states = len(table)
     if table.size and (table.min() < 0 or table.sum(axis=1, dtype=np.int64).max() > private_states):
@@ -87,7 +87,7 @@ def public_distances(table: npt.NDArray[np.integer], private_states: int, *, thr
 
 
 class _Reached(NamedTuple):
-    """The places of a transition table that are not 0, by bucket and then by state."""
+    """The nonzero entries of a transition table, by bucket and then by state."""
 
     state: U32  # [place]
     counts: I32  # [place]
@@ -137,13 +137,13 @@ def cluster_public(
 ) -> PublicClusters:
     """Algorithm 3: clusters from pairwise distances alone.
 
-    Starts from k-means++ seeds: each drawn by its squared distance to those before it; a seed owns its cluster, other
-    states join the nearest seed. Then, for "sum" and "mean", states in turn move to the cluster with the smallest sum
-    (or mean) of distances to its members but themselves; for "medoid", clusters name the member with the smallest sum
-    as their medoid, and states move to the nearest. Nothing moves for a tie, so no cluster is ever empty, and "sum"
-    and "medoid" always come to rest; "mean" might not. Between equally near clusters the lower label is taken.
+    Seeds are drawn by k-means++, in proportion to the squared distance to earlier seeds; a seed stays in its own
+    cluster, other states join the nearest seed. Then, for "sum" and "mean", states in turn move to the cluster
+    with the smallest sum (or mean) of distances to its other members; for "medoid", the medoid of a cluster is the
+    member with the smallest sum, and states move to the nearest medoid. A tie moves no state, so no cluster is ever
+    empty, and "sum" and "medoid" always converge; "mean" might not. The lower label wins between equally near clusters.
 
-    Weights (how many deals a state stands for) do not change the clusters, only their weighted sizes.
+    Weights (the number of deals of each state) do not change the clusters, only their weighted sizes.
     """
     _check(distances, clusters, objective, iterations, weights)
     seeds = _seeds(distances, clusters, np.random.default_rng(seed))
@@ -214,10 +214,10 @@ def _tally(distances: F32, labels: I32, clusters: int) -> tuple[I64, F64]:
 
 @kernel
 def move_in_turn(distances: F32, mean: bool, labels: I32, sizes: I64, sums: F64) -> int:
-    """Each state to its nearest cluster, one after the other: how many moved.
+    """Move each state in turn to its nearest cluster; returns the number of moves.
 
-    IN: float32[state, state]; IN and OUT: int32[state], int64[cluster], float64[state, cluster]. Of hold'em distances,
-    multiples of 2^-34 up to 1, the sums are exact, however often a state comes and goes.
+    IN: float32[state, state]; IN OUT: int32[state], int64[cluster], float64[state, cluster]. Distances in hold'em are
+    multiples of 2^-34 up to 1, so the sums stay exact however often a state moves.
     """
     moved = 0
     for i in range(labels.size):
@@ -243,7 +243,7 @@ def move_in_turn(distances: F32, mean: bool, labels: I32, sizes: I64, sums: F64)
 
 
 def _move_to_medoids(distances: F32, labels: I32, medoids: I64) -> int:
-    """New medoids, then every state to the nearest: how many moved. IN and OUT: int32[state], int64[cluster]."""
+    """Find new medoids and move every state to the nearest; returns how many moved. IN OUT: labels and medoids."""
     for cluster in range(len(medoids)):
         members = np.flatnonzero(labels == cluster)
         sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)

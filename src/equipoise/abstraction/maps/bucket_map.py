@@ -221,7 +221,7 @@ class BucketMap:
         return buckets
 
     def buckets_of_deals(self, deals: U8) -> I64:
-        """The buckets of whole or partial deals, uint8[deal, card], on every street that they reach: [deal, street]."""
+        """The buckets of complete or partial deals, uint8[deal, card], on all streets reached: int64[deal, street]."""
         rules = self.rules
         if deals.ndim != 2 or deals.shape[1] < rules.hole_cards:
             raise InputError(f"deals of shape {deals.shape}", remedy="give a row of hole and board cards for each")

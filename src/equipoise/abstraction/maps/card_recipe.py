@@ -162,7 +162,7 @@ def load_card_recipe(path: str | Path, rules: GameRules) -> CardRecipe:
 
 
 def load_recipe_table(path: str | Path) -> dict[str, Any]:
-    """The whole table of a recipe's TOML file."""
+    """The table of a recipe's TOML file."""
     return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
 
 
@@ -190,13 +190,13 @@ def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) 
     if recipe.buckets(rules)[number] > MOST_BUCKETS:
         raise InputError(
             f"{name}: {recipe.buckets(rules)[number]:,} buckets in all",
-            remedy="ask for fewer, here or on a street before",
+            remedy="ask for fewer, here or on an earlier street",
         )
     holes = HandIndexer((rules.hole_cards,), rules.deck).size
     if street.method == "ochs" and street.clusters > holes:
         raise InputError(f"{name}: {street.clusters} clusters of {holes} holes", remedy="ask for fewer")
     if street.cells is not None and not (recipe.public and number > recipe.public_street(rules)):
-        raise InputError(f"{name}: cells", remedy="they go with public clusters of a street before")
+        raise InputError(f"{name}: cells", remedy="cells need public clusters of an earlier street")
     if street.method == "potential":
         _check_potential(rules, number, name, recipe)
 

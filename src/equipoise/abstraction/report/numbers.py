@@ -54,7 +54,7 @@ class StreetReport:
 
 @dataclass(frozen=True, eq=False)
 class AbstractionReport:
-    """A map, what is in its buckets, and the sample of deals that some of it was counted on."""
+    """A map, statistics of its buckets, and the sample of deals behind some of them."""
 
     name: str
     map: BucketMap

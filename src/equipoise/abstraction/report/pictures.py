@@ -204,7 +204,7 @@ def _board_texts(report: AbstractionReport) -> list[str]:
 
 
 def _far_apart(points: F64, count: int) -> I64:
-    """Some points, the last first, then always the one that is farthest from those before."""
+    """Some points: the last, then always the one farthest from those already chosen."""
     scaled = points / (np.ptp(points, axis=0) + 1e-12)
     chosen = [len(points) - 1]
     away = np.full(len(points), np.inf)
@@ -215,7 +215,7 @@ def _far_apart(points: F64, count: int) -> I64:
 
 
 def _label(axes: Any, points: F64, texts: list[str], wanted: I64) -> None:
-    """Name some points, the first wanted first, none where another name stands."""
+    """Label some points in order of priority, without overlaps."""
     least, size = points.min(axis=0), np.ptp(points, axis=0) + 1e-12
     taken: list[tuple[float, float]] = []
     for point in wanted:
@@ -237,7 +237,7 @@ def _label(axes: Any, points: F64, texts: list[str], wanted: I64) -> None:
 
 
 def _transitions(report: AbstractionReport) -> Any:
-    """Where the buckets of a street lead on the next: the chance of each, by strength."""
+    """Transition probabilities from the buckets of a street to those of the next, by strength."""
     pairs = [
         (street, first, second)
         for street in range(len(report.streets) - 1)
@@ -264,7 +264,7 @@ def _transitions(report: AbstractionReport) -> Any:
 
 
 def _chances(report: AbstractionReport, street: int, first: BucketSummary, second: BucketSummary) -> F64:
-    """[group, group of the next street] buckets by strength, neighbours put together where they are too many."""
+    """[group, group of the next street] buckets by strength; neighbours are merged if there are too many."""
     groups = []
     for number, summary in ((street, first), (street + 1, second)):
         order = _by_strength(summary)

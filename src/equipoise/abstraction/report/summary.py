@@ -25,7 +25,7 @@ from equipoise.core.jit import F64, I64, U8
 from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 
-FORMAT = 1  # of what is kept on disk
+FORMAT = 1  # of the arrays cached on disk
 SMALL = 1 << 16  # hands, and completions of a board: fewer are quicker to count than to look up
 AT_ONCE = 1 << 20  # hands
 ALL_DEALS = 200_000  # deals: games with at most this many are enumerated
@@ -39,7 +39,7 @@ class BucketSummary:
     """
 
     moments: F64
-    first: I64  # [bucket] a hand of it, by the index of the unordered board; -1: none was met
+    first: I64  # [bucket] one of its hands, by the index of the unordered board; -1: none was seen
     exact: bool  # all deals were counted, not a sample
 
     @property
@@ -49,7 +49,7 @@ class BucketSummary:
 
     @property
     def filled(self) -> Any:
-        """bool[bucket]: whether it was met."""
+        """bool[bucket]: whether it was seen."""
         return self.moments[0] > 0
 
     @cached_property
@@ -109,7 +109,7 @@ class HandStrengths:
 
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """Deals of one player's hole and the whole board: all that a game has, once each, or some at random."""
+    """Deals of one player's hole and the complete board: all deals of a game, or a random sample."""
 
     cards: U8  # [deal, card]
     buckets: I64  # [deal, street]
@@ -254,7 +254,7 @@ def hand_text(rules: GameRules, cards: Any) -> str:
 
 
 def sample_hands(found: BucketMap, street: int, summary: BucketSummary, deals: Deals, count: int) -> list[list[str]]:
-    """Some different hands of each bucket, as text: the first of it among the deals, or any that was met."""
+    """Some different hands of each bucket, as text: the first among the deals, or any that was seen."""
     rules, space = found.rules, HandSpace(found.rules, street)
     cards = deals.cards[:, : rules.hole_cards + space.board_cards]
     bucket = deals.buckets[:, street]

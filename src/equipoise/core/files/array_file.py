@@ -68,8 +68,8 @@ def load_arrays(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a file, verified.
 
-    Arrays are mapped copy-on-write: memory is shared with other processes, and a file that somebody truncates while
-    it is in use ends the process (SIGBUS). `copied` arrays are read into memory, and safe from that.
+    Arrays are mapped copy-on-write: memory is shared with other processes, and truncating a file
+    while it is in use kills the process (SIGBUS). `copied` arrays are read into memory, and safe from that.
     """
     with _Opened(path, format_, remedy) as file:
         return file.header, file.copied_arrays() if copied else file.mapped_arrays()

@@ -54,7 +54,7 @@ def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
 
 
 def read_toml(text: str, where: str = "", remedy: str = "") -> dict[str, Any]:
-    """The table of a TOML text; `remedy` says where to read what it should look like."""
+    """The table of a TOML text; `remedy` says where its format is described."""
     if len(text) > MOST_TEXT:
         raise InputError(f"a TOML text of {len(text):,} characters", where=where, remedy=f"use at most {MOST_TEXT:,}")
     if _LONG_KEY.search(text):
@@ -72,7 +72,7 @@ def read_toml(text: str, where: str = "", remedy: str = "") -> dict[str, Any]:
 
 
 def load_toml(path: str | Path, what: str, remedy: str) -> dict[str, Any]:
-    """The table of a TOML file; `what` is what it should be, for the message where it is not there."""
+    """The table of a TOML file; `what` names its kind in the message if it is missing."""
     try:
         text = read_text(path)
     except OSError as error:

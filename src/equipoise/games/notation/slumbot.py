@@ -1,8 +1,8 @@
 """The betting text of Slumbot's web API, both ways.
 
-`k` check, `c` call, `f` fold, `bN` bet or raise to N chips on the street, `/` between streets. A street that has begun
-may or may not be announced by a trailing `/`; we write it, and read both. The same holds for the streets that an
-all-in skips. Bets count the street only, where the ACPC text counts the whole hand.
+`k` check, `c` call, `f` fold, `bN` bet or raise to N chips on the street, `/` between streets. A trailing `/` may
+or may not announce a new street, or those that an all-in skips: we write it, and read both. Bets count the chips of
+the street; the ACPC text counts those of the whole hand.
 """
 
 from __future__ import annotations
