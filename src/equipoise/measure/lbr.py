@@ -108,8 +108,8 @@ def local_best_response(
 
     Seats alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such
     as `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in
-    bet menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of hands
-    does not depend on `threads` (0: all cores).
+    bet menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of
+    hands does not depend on `threads` (0: all cores).
     """
     rules = agent.rules
     check_hole_cards(rules.hole_cards, "local best response")
