@@ -17,10 +17,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from attempts import REFUSED, Ended, isolated, run
-from dose import Tally
 
 import equipoise
+from attempts import REFUSED, Ended, isolated, run
+from dose import Tally
 
 GUARD = 60.0
 PAGE = 4096

@@ -19,10 +19,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from attempts import Ended, finish, start
-from dose import Tally
 
 import equipoise
+from attempts import Ended, finish, start
+from dose import Tally
 
 GUARD = 120.0  # seconds in which a training must have started, or finished
 MORE = 64  # iterations by which finished runs are continued

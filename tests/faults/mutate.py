@@ -20,10 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+import equipoise
 from attempts import Ended, isolated
 from dose import Tally
-
-import equipoise
 
 GUARD = 20.0  # seconds; readers take milliseconds
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import equipoise
 from attempts import GIGABYTE, Ended, finish, run, start
 from dose import Tally
-
-import equipoise
 
 MEMORY = 6 * GIGABYTE
 PATIENCE = 8.0  # seconds after which a long job is interrupted

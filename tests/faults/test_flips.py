@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dose import Tally, doses, seeded
 from flips import CACHE_USES, Artefact, Cache, flip_many, make_artefacts
 

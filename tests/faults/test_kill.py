@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dose import Tally, doses, seeded
 from kill import QUICK, TRAININGS, Killing, kill_map, kill_solve
 

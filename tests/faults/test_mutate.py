@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dose import Tally, doses, seeded
 from mutate import Readers, mutate_many
 

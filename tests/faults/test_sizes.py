@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dose import Tally, seeded
 from sizes import all_cases, full_log, full_output, full_solve, full_train, small_cases, small_disk, try_case
 

@@ -16,7 +16,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import I64, U8, kernel
 from naive import all_deals, canonical, random_hands
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hand_index"]
+PUBLISHED = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())["hand_index"]
 LARGE = [(2, 4), (2, 5), (2, 3, 1), (2, 3, 1, 1), (3, 1, 1)]
 
 

@@ -31,7 +31,7 @@ from equipoise.training.loop import run_training
 from equipoise.tree.betting_tree import DECISION, build_tree
 from standin import RECIPE, StandIn, run
 
-STANDIN = str(Path(__file__).parent / "standin.py")
+STANDIN = str(Path(__file__).parents[1] / "helpers" / "standin.py")
 
 
 def tables(out: Path, iteration: int) -> dict[str, bytes]:

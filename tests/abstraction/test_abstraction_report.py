@@ -485,7 +485,7 @@ def test_help_has_an_example(command: str) -> None:
     assert "--json" in text
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parent.parent / "recipes").rglob("*.toml")))
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "recipes").rglob("*.toml")))
 def test_shipped_recipes_can_be_read(path: Path) -> None:
     read = read_abstract_game(load_recipe_table(path), path=path)
     assert read.rules.limit or read.menu is not None

@@ -16,7 +16,7 @@ from equipoise.experiments.tartanian7 import table_2 as table_2
 from equipoise.measure.report import write_report
 from equipoise.runs.recipe import load_recipe
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["tartanian7"]
+PUBLISHED = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())["tartanian7"]
 
 
 @dataclass(frozen=True)

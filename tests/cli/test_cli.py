@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SPOT = str(Path(__file__).parent.parent / "spots" / "turn.toml")
+SPOT = str(Path(__file__).parents[2] / "spots" / "turn.toml")
 NO_LIMIT_LEDUC = """GAMEDEF
 nolimit
 numPlayers = 2

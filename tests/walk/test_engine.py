@@ -17,11 +17,12 @@ import pyspiel
 import pytest
 
 import naive
+from engines import information_states
 from equipoise import BetMenu, Deck, GameRules, build_tree, equity, load_game
 from equipoise.cards.deck import FULL_DECK, hole_cards, hole_index
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.spot import Spot, read_spot
-from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN, BettingTree
+from equipoise.tree.betting_tree import DECISION, FOLDED, SHOWDOWN
 from equipoise.tree.boards import deal_boards
 from equipoise.walk.betting_program import Stakes
 from equipoise.walk.engine import Engine
@@ -90,29 +91,6 @@ def looked_at(engine: Engine, tables: Tables) -> list[float]:
 
 
 # --- OpenSpiel -----------------------------------------------------------------------------------------------------
-
-
-def information_states(tree: BettingTree, name: str) -> dict[str, tuple[int, int, naive.Cards, list[int]]]:
-    """OpenSpiel's name of every information set of Kuhn and Leduc: our node, the hole, the board; and its actions."""
-    found = {}
-
-    def visit(state: Any, node: int, dealt: tuple[int, ...]) -> None:
-        if state.is_terminal():
-            return
-        if state.is_chance_node():
-            for card in state.legal_actions():
-                visit(state.child(card), node, (*dealt, card))
-            return
-        player = state.current_player()
-        assert tree.player[node] == player
-        assert tree.num_children[node] == len(state.legal_actions())
-        found[state.information_state_string()] = node, dealt[player], dealt[2:], state.legal_actions()
-        for action, child in zip(state.legal_actions(), tree.children(node), strict=True):
-            below = child if tree.kind[child] in (DECISION, FOLDED, SHOWDOWN) else int(tree.first_child[child])
-            visit(state.child(action), below, dealt)
-
-    visit(pyspiel.load_game(f"{name}_poker").new_initial_state(), 0, ())
-    return found
 
 
 @pytest.mark.parametrize(("name", "nash_conv", "profiles"), [("kuhn", 11 / 12, 100), ("leduc", 4.747222222222222, 100)])

@@ -17,7 +17,7 @@ from equipoise.spots.solve import solve
 from equipoise.spots.spot import load_spot
 from equipoise.walk.table_storage import AVERAGE, REGRET, UNITS, decode, encode, phase
 
-SPOTS = Path(__file__).parent.parent / "spots"
+SPOTS = Path(__file__).parents[2] / "spots"
 LEDUC_VALUE = -0.0856064
 TURN = """
 board = "Ah 9h 4c 9d"

@@ -97,7 +97,7 @@ def test_a_thousand_hands_add_up_to_the_chip(game: str, tmp_path: Path) -> None:
 def test_the_log_begins_as_the_original_does(tmp_path: Path) -> None:
     match(NOLIMIT, 2, ("call", "call"), log=tmp_path / "m1.log", timeouts=Timeouts())
     ours = (tmp_path / "m1.log").read_text().splitlines()
-    theirs = (Path(__file__).parent / "data" / "match-1000.nolimit.log").read_text().splitlines()
+    theirs = (Path(__file__).parents[1] / "data" / "match-1000.nolimit.log").read_text().splitlines()
     assert ours[0] == "# name/game/hands/seed m1 holdem.nolimit 2 7"
     assert ours[1:4] == theirs[1:4]
     shape = re.compile(r"-?\d+|[2-9TJQKA][cdhs]|[fcr/]+")
@@ -466,7 +466,7 @@ def test_a_client_answers_what_it_should() -> None:
 @pytest.mark.parametrize("game", [LIMIT, NOLIMIT])
 def test_a_client_counts_as_the_original_dealer_does(game: str) -> None:
     """The last states of the original dealer's hands, as its first seat saw them, against its SCORE."""
-    hands, score = read_log(game, Path(__file__).parent / "data" / f"match-1000.{game.split('.')[1]}.log")
+    hands, score = read_log(game, Path(__file__).parents[1] / "data" / f"match-1000.{game.split('.')[1]}.log")
     lines = []
     for hand in hands:
         mine = hand.names.index("A")

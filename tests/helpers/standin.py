@@ -19,7 +19,7 @@ from equipoise.training.loop import Run, run_training
 from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 
-RECIPE = Path(__file__).parent / "data" / "standin.toml"
+RECIPE = Path(__file__).parents[1] / "data" / "standin.toml"
 
 
 class StandIn:

@@ -22,7 +22,7 @@ from equipoise.core.files import cache
 from equipoise.core.jit import U8, U64, inner, kernel, popcount
 
 PACKAGE = Path(equipoise.__file__).parent
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 RANK = "from equipoise.cards.hand_ranks import Ranker; print(Ranker(cards=5).rank([48, 49, 50, 51, 0]))"
 FOUR_ACES = "7440\n"  # 7462 ranks, ten straight flushes at the top, then the aces' twelve kickers from the deuce up
 
@@ -250,7 +250,9 @@ def test_small_kernels_checked_and_in_plain_python(mode: str) -> None:
     if os.environ.get(mode) == "1":
         pytest.skip("this is that run")
     small = "leduc or known_showdowns or few_cards or popcount or same_partition or bad_input"
-    tests = [str(TESTS / name) for name in ("test_evaluate.py", "test_isomorphism.py", "test_jit.py")]
+    tests = [
+        str(TESTS / name) for name in ("cards/test_hand_ranks.py", "cards/test_isomorphism.py", "core/test_jit.py")
+    ]
     environment: dict[str, Any] = {mode: "1"}
     assert " passed" in python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", small, **environment)
 

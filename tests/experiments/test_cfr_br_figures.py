@@ -38,7 +38,7 @@ from equipoise.solvers.external_sampling import External
 from equipoise.strategy.file import load_strategy
 from small_games import TWO_STREETS
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hulhe"]
+PUBLISHED = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())["hulhe"]
 AVERAGE, CURRENT = trunk_curve(1, "average"), trunk_curve(1, "current")
 
 

@@ -10,6 +10,7 @@ from random import Random
 import pokerkit
 import pytest
 
+from engines import pokerkit_replay
 from equipoise import GameRules, InputError, LogWriter, load_game, replay
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import named_player
@@ -20,9 +21,8 @@ from equipoise.games.notation.phh import phh_text, read_phh
 from equipoise.play.logs import MOST_LINE, log_names
 from equipoise.play.match import match
 from play import longest_hand, random_deal, random_hand
-from test_games_text import replay as pokerkit_replay
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 LIMIT, NO_LIMIT = load_game("holdem.limit"), load_game("holdem.nolimit")
 GAMES = {"limit": LIMIT, "nolimit": NO_LIMIT}
 NAMES = log_names("runs/small?post=tartanian7:0.2", "always call")

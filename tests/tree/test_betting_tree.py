@@ -24,7 +24,7 @@ from equipoise.tree.betting_tree import (
 )
 from equipoise.tree.infosets import board_blocks, boards, lossless_hands, perfect_recall, raw_hands, table_rows
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
+PUBLISHED = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())
 SMALL = dataclasses.replace(load_game("holdem.nolimit"), stacks=(1300, 1300), name="small")
 
 

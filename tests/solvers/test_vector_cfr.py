@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyspiel
 import pytest
 
+from engines import information_states
 from equipoise import InputError, build_tree, load_game
 from equipoise.solvers.schedule import SCHEDULES, schedule
 from equipoise.solvers.vector_cfr import VectorCFR
@@ -18,7 +19,6 @@ from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.boards import deal_boards
 from equipoise.walk.engine import Engine
 from equipoise.walk.regret_matching import strategy_rows
-from test_engine import information_states
 
 Rows = npt.NDArray[np.float64]
 KUHN_VALUE, LEDUC_VALUE = -1 / 18, -0.0856064

@@ -9,7 +9,6 @@ from random import Random
 
 import pokerkit
 import pytest
-from pokerkit.notation import parse_action
 
 from equipoise.core.errors import InputError
 from equipoise.games.betting_state import BettingState, Deal
@@ -19,7 +18,7 @@ from equipoise.games.notation.phh import phh_text
 from equipoise.games.rules import GameRules
 from play import decisions, longest_hand, random_deal, random_hand, random_state
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 LIMIT = load_game("holdem.limit")
 NO_LIMIT = load_game("holdem.nolimit")
 FLOP_OPEN = replace(LIMIT, board_cards=(1, 0, 2, 1))  # a board card with the holes, a round without any
@@ -176,16 +175,6 @@ def test_slumbots_bets_count_the_street_and_the_dealers_the_hand(text: str, deal
         assert acpc.acpc_betting(slumbot.read_slumbot_betting(NO_LIMIT, text)) == dealers
 
 
-def replay(history: pokerkit.HandHistory) -> pokerkit.State:
-    """PokerKit's state after every action of a history, none of them repaired."""
-    state = history.create_state()
-    for action in history.actions:
-        while state.can_burn_card():
-            state.burn_card("??")
-        parse_action(state, action)
-    return state
-
-
 @pytest.mark.parametrize(
     "rules",
     [LIMIT, NO_LIMIT, replace(NO_LIMIT, stacks=(20_000, 700)), replace(LIMIT, stacks=(37, 100))],
@@ -196,7 +185,7 @@ def test_pokerkit_replays_our_hand_histories_to_the_same_payoffs(rules: GameRule
     for number, hand in enumerate([longest_hand(rules), *(random_hand(rules, rng) for _ in range(100))]):
         deal = random_deal(rules, rng)
         history = pokerkit.HandHistory.loads(phh_text(hand, deal, hand=number, names=AWKWARD))
-        end = replay(history)
+        end = pokerkit_replay(history)
         assert not end.status
         assert tuple(end.payoffs) == hand.payoffs(deal), acpc.acpc_betting(hand)
         assert [action for _, action in history.state_actions if action] == history.actions
@@ -210,7 +199,9 @@ def test_the_sample_history_is_the_hand_we_write() -> None:
     ours = pokerkit.HandHistory.loads(phh_text(state, deal, hand=1))
     assert sample.actions[-1] == "p2 sm"  # the loser may hide its cards; we always show them
     assert ours == replace(sample, actions=[*sample.actions[:-1], "p2 sm 7h6h"])
-    assert replay(ours).payoffs == replay(sample).payoffs == list(state.payoffs(deal)) == [1_700, -1_700]
+    assert (
+        pokerkit_replay(ours).payoffs == pokerkit_replay(sample).payoffs == list(state.payoffs(deal)) == [1_700, -1_700]
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from equipoise import Deck, InputError, build_tree, game_report, load_game
 from equipoise.cli.commands.registry import app
 from equipoise.tree.trunk import binary_size, hands_as_published, trunk_memory
 
-TABLE = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())["hulhe"]["trunk_memory"]
+TABLE = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())["hulhe"]["trunk_memory"]
 OFF = {("3_round", "subgame"): "6.47 KB"}  # the paper says 6.54; its other two subgames are 441 and 441 x 433 of ours
 
 

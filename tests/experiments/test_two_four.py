@@ -145,7 +145,7 @@ def test_buckets_by_a_longer_game_look_ahead(tmp_path: Path) -> None:
 
 
 def test_what_was_published() -> None:
-    published: dict[str, Any] = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
+    published: dict[str, Any] = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())
     game, tree = published["two_four_holdem"], build_tree(TWO_FOUR)
     assert SlotLayout(tree, (5, 25)).infosets == game["infosets_5_bucket_perfect_recall"]
     assert SlotLayout(tree, (169, cfr_br_figure_5.BUCKETS)).infosets == game["infosets_570_bucket_imperfect_recall"]

@@ -23,7 +23,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import I64, U8, U16, kernel
 from naive import random_hands, rank_five, rank_seven, rank_three_card
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "data" / "published.toml").read_text())
+PUBLISHED = tomllib.loads((Path(__file__).parents[1] / "data" / "published.toml").read_text())
 THREE_CARD = Ranker(cards=3, three_card=True)
 FIVE_CARD_FREQUENCIES = {
     "straight flush": 40, "four of a kind": 624, "full house": 3744, "flush": 5108, "straight": 10200,

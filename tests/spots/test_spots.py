@@ -15,8 +15,8 @@ from equipoise.spots.spot import Spot, load_spot
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.lines import find_line, line_of
 
-DATA = Path(__file__).parent / "data"
-SPOTS = Path(__file__).parent.parent / "spots"
+DATA = Path(__file__).parents[1] / "data"
+SPOTS = Path(__file__).parents[2] / "spots"
 
 RIVER = """
 board = "Qs Jh 2h 8d 5c"
