@@ -10,6 +10,7 @@ from random import Random
 import pokerkit
 import pytest
 
+from engines import pokerkit_replay
 from equipoise.core.errors import InputError
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.gamedef import load_game, preset_names
