@@ -26,7 +26,6 @@ from equipoise.walk.last_street.best_response import (
     respond_to_buckets,
 )
 from equipoise.walk.last_street.card_blind import respond_to_card_blind
-from equipoise.walk.last_street.packing import pack_reach, unpack_values
 from equipoise.walk.plan import BEST, HoleRule, Plan, Tables, WalkBuffers, padded
 from equipoise.walk.walk import enter_board, leave_board, walk_boards
 
@@ -144,13 +143,10 @@ class StreetWalk:
         if last is None:
             walk_boards(first, stop, plan, self.rule, work, work)
             return
-        buffers = self.buffers
-        pack_reach(board, plan, last.batches, buffers.entries, work)
         if last.chance.size:
-            respond_to_buckets(first, stop, plan, last, self.cells, buffers)
+            respond_to_buckets(board, plan, last, self.cells, self.buffers, work)
         else:
-            respond_to_card_blind(first, stop, plan, last, buffers, work)
-        unpack_values(board, plan, last.batches, buffers.entries, work)
+            respond_to_card_blind(board, plan, last, self.buffers, work)
 
     def _visit(self, board: int) -> None:
         street = int(self.plan.boards.street[board])

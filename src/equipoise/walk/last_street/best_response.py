@@ -25,11 +25,13 @@ from equipoise.walk.last_street.packing import (
     factors_at,
     make_entry_buffers,
     pack_entries,
+    pack_reach,
     row_at,
+    unpack_values,
 )
 from equipoise.walk.last_street.program import NOTHING, SET, op_at
 from equipoise.walk.last_street.terminals import MyTerminals, OpBuffers, board_holes, make_op_buffers, run_op
-from equipoise.walk.plan import Plan, padded
+from equipoise.walk.plan import Plan, WalkBuffers, padded
 
 
 class LastStreet(NamedTuple):
@@ -103,17 +105,17 @@ def make_best_response_buffers(last: LastStreet, holes_above: int, holes: int) -
 
 @kernel
 def respond_to_buckets(
-    first: Int, stop: Int, plan: Plan, last: LastStreet, cells: U32, buffers: BestResponseBuffers
+    above: Int, plan: Plan, last: LastStreet, cells: U32, buffers: BestResponseBuffers, work: WalkBuffers
 ) -> None:
-    """Best responses on last boards to a strategy by bucket, added to the values of the board before."""
+    """Best responses to a strategy by bucket on all last boards below one, added to the values of that board."""
     boards, walker, batches, rows = plan.boards, plan.walker, last.batches, buffers.ops
-    above = boards.parent[first]
+    pack_reach(above, plan, batches, buffers.entries, work)
     my_length, their_length = padded(boards.counts[above, walker]), padded(boards.counts[above, 1 - walker])
     for batch in range(batches.num_lanes.size):  # its rows of the board before stay in the cache
         reach_above = row_at(buffers.entries.reach, batch, their_length)
         value_above = row_at(buffers.entries.value, batch, my_length)
         first_op = batches.first_op[batch]
-        for board in range(first, stop):
+        for board in range(boards.first_child[above], boards.first_child[above] + boards.num_children[above]):
             if plan.weights[board] == 0.0:
                 continue
             holes, theirs = board_holes(board, plan, rows), boards.first[board, 1 - walker]
@@ -134,6 +136,7 @@ def respond_to_buckets(
             for i in range(my_parents.size):
                 at = my_parents[i]
                 store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(rows.value, i)))
+    unpack_values(above, plan, batches, buffers.entries, work)
 
 
 @view

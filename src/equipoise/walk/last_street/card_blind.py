@@ -12,7 +12,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, inner, kernel
 from equipoise.core.simd import LANES, add, add_scaled, load, maximum, store, zeros
 from equipoise.walk.last_street.best_response import BestResponseBuffers, LastStreet, parent_positions
-from equipoise.walk.last_street.packing import EntryBatches, factors_at, row_at
+from equipoise.walk.last_street.packing import EntryBatches, factors_at, pack_reach, row_at, unpack_values
 from equipoise.walk.last_street.program import MOST, MY_TERMINALS, NOTHING, SET, SUM, THEIR_TERMINALS, op_at
 from equipoise.walk.last_street.terminals import join_rows
 from equipoise.walk.plan import Plan, WalkBuffers, padded
@@ -21,12 +21,13 @@ from equipoise.walk.terminals import meet_everyone
 
 @kernel
 def respond_to_card_blind(
-    first: Int, stop: Int, plan: Plan, last: LastStreet, buffers: BestResponseBuffers, work: WalkBuffers
+    above: Int, plan: Plan, last: LastStreet, buffers: BestResponseBuffers, work: WalkBuffers
 ) -> None:
-    """Best responses on last boards to a card-blind opponent, added to the values of the board before."""
+    """Best responses to a card-blind opponent on all last boards below one, added to the values of that board."""
     boards, walker, batches, block = plan.boards, plan.walker, last.batches, buffers.block
-    my_length = padded(boards.counts[boards.parent[first], walker])
-    for board in range(first, stop):
+    my_length = padded(boards.counts[above, walker])
+    pack_reach(above, plan, batches, buffers.entries, work)
+    for board in range(boards.first_child[above], boards.first_child[above] + boards.num_children[above]):
         if plan.weights[board] == 0.0:
             continue
         meet_everyone(board, True, plan, work)
@@ -40,6 +41,7 @@ def respond_to_card_blind(
                 for i in range(end - start):
                     at = parents[start + i]
                     store(value_above, at, add_scaled(load(value_above, at), plan.weights[board], load(block, i)))
+    unpack_values(above, plan, batches, buffers.entries, work)
 
 
 @inner
