@@ -17,7 +17,7 @@ from equipoise.agents.translate import LIVE, call_child, landing, read_bet, said
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F64, I32, I64, U8, U16, U64, inlined, kernel
 from equipoise.games.betting_state import CALL, FOLD
-from equipoise.solvers.external_kernel import draw
+from equipoise.solvers.external_kernel import draw_word
 from equipoise.tree.betting_tree import (
     COLUMNS,
     DEAL,
@@ -64,7 +64,7 @@ class Room(NamedTuple):
 
 @inlined
 def _share(random: U64) -> float:
-    return np.float64(draw(random) >> _11) * _UNIT
+    return np.float64(draw_word(random) >> _11) * _UNIT
 
 
 @inlined
@@ -187,7 +187,7 @@ def deal_cards(duplicate: bool, deck: U8, random: U64, deals: U8) -> None:
     for i in range(deals.shape[0]):
         for seat in range(2):
             for at in range(deals.shape[2] if seat == 0 or not duplicate else 0):
-                other = np.uint64(at) + (((draw(random) >> _32) * np.uint64(deck.size - at)) >> _32)
+                other = np.uint64(at) + (((draw_word(random) >> _32) * np.uint64(deck.size - at)) >> _32)
                 card = deck[other]
                 deck[other] = deck[at]
                 deck[at] = card
