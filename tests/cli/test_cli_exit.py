@@ -140,7 +140,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_arguments: object, **_options: object) -> None:
         raise AssertionError("the work has begun")
 
-    for name in ("solve.solving._run", "play.match.Match.play", "measure.abstraction.describe"):
+    for name in ("spots.solve._run", "play.match.Match.play", "runs.abstraction.describe"):
         monkeypatch.setattr(f"equipoise.{name}", work)
     monkeypatch.setattr("equipoise.experiments.cfr_br.leduc_pathology.run", work)
 
