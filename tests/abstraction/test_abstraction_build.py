@@ -492,7 +492,6 @@ def test_a_damaged_map_is_built_again(damage: str) -> None:
 def test_another_map_under_this_name_is_built_again() -> None:
     recipe = recipe_of("three", "emd")
     path = map_path(THREE, recipe)
-    path.parent.mkdir(parents=True)
     for other in (small_map("three", "l2"), small_map("four", "nested")):
         other.save(path)
         assert same_tables(build_map(THREE, recipe), small_map("three", "emd"))

@@ -213,7 +213,7 @@ def test_public_clusters_are_described() -> None:
     assert public.balance == pytest.approx(about["balance"])
     assert public.balance_by_deals == pytest.approx(about["balance_by_deals"])
     assert sum(cluster.share for cluster in public.clusters) == pytest.approx(1)
-    distances = board_distances(SMALL, read_abstract_game(recipe("public"), game=SMALL).cards, 1, lambda _stage: None)
+    distances = board_distances(SMALL, read_abstract_game(recipe("public"), game=SMALL).cards, 1, None)
     label = np.asarray(report.map.public.label)
     means = []
     for number, cluster in enumerate(public.clusters):
@@ -400,7 +400,7 @@ def test_hands_told_apart_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None
 def test_hands_that_cannot_be_are_refused_before_anything_is_built(
     hole: str, board: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("equipoise.abstraction.recipe_file.build_map", None)
+    monkeypatch.setattr("equipoise.strategy.abstract_game.build_map", None)
     with pytest.raises(InputError, match=said):
         equipoise.abstraction_bucket(recipe("emd"), hole, board, game=SMALL)
 
@@ -409,8 +409,8 @@ def test_hands_that_cannot_be_are_refused_before_anything_is_built(
     ("table", "said"),
     [
         ({"cards": {}}, "no game"),
-        ({"game": "leduc", "crads": {}}, "unknown key 'crads'; known: game, cards"),
-        ({"game": "leduc", "betting": {"bet": [1.0]}}, "in a limit game"),
+        ({"game": "leduc", "crads": {}}, "unknown key 'crads'; known: game, betting, cards"),
+        ({"game": "leduc", "betting": {"bet": [1.0]}}, "leduc is a limit game"),
         ({"game": "holdem.nolimit", "cards": {"flop": 3}}, "flop"),
         ({"game": "holdem.nolimit", "cards": CARDS["emd"], "betting": {"bet": "much"}}, "lossless has|list of sizes"),
         ({"game": "chess"}, "chess"),

@@ -19,7 +19,7 @@ BASE = 500  # `equipoise reproduce tartanian7-flops` takes the paper's 5,000
 def distances() -> F32:
     rules = load_game("holdem.limit")
     recipe = CardRecipe(streets=(StreetRecipe(),) * 4, public=PublicRecipe(clusters=60, base=BASE))
-    table, live = base_transitions(rules, recipe, 1, lambda _stage: None)
+    table, live = base_transitions(rules, recipe, 1, None)
     assert live == 1176
     assert (table.sum(axis=1) == 1176).all()
     return public_distances(table, live)

@@ -239,7 +239,7 @@ def test_damaged_tables_are_built_again(tmp_path: Path) -> None:
 
     right = " ".join(map(str, Ranker(cards=5).ranks_on_board([12, 17, 33]))) + "\n"
     assert run() == right
-    [stored] = tmp_path.rglob("ranks.npz")
+    [stored] = tmp_path.rglob("ranks.arrays")
     whole = stored.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 3] ^= 0x10

@@ -211,7 +211,7 @@ def test_killed_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
 def test_the_current_strategy_alone_needs_half_the_tables(tmp_path: Path) -> None:
     both, alone = solver_at(50), solver_at(50, keep="current")
     assert np.array_equal(both.regret, alone.regret) and both.current_losses == alone.current_losses
-    assert alone.average.nbytes == 0 and not [key for key in alone.engine._parts if key[0] == "average"]
+    assert alone.average.nbytes == 0 and not [key for key in alone.engine._sums if key[0] == "average"]
     assert alone.losses(current=True) == both.losses(current=True)
     for ask in (alone.losses, alone.profile):
         with pytest.raises(InputError, match="no average"):

@@ -24,6 +24,7 @@ from equipoise.tree.betting_tree import DECISION, BettingTree, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.engine import Engine
+from equipoise.walk.plan import UPDATE, HoleRule
 
 SMALL = dataclasses.replace(
     load_game("holdem.limit"),
@@ -61,7 +62,7 @@ def exact_increments(tree: BettingTree, buckets: BucketMap) -> F64:
     for walker in range(2):
         solver = VectorCFR(engine, "cfr")
         tables = engine.tables(solver.regret, solver.regret, solver.average, solver.scale)
-        engine.walk(solver._step(walker, np.array([1.0, 1.0, 1.0, 0.5])), tables)
+        engine.walk(walker, HoleRule(tables, UPDATE))
         for place in np.flatnonzero((program.table_row >= 0) & (program.player == walker)).tolist():
             node, count = int(program.node[place]), int(program.num_children[place])
             for board in np.flatnonzero(boards.street == tree.street[node]).tolist():
