@@ -26,6 +26,7 @@ from equipoise.agents.agent import Agent
 from equipoise.core.arrays import F64
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.progress import Fraction
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
@@ -109,8 +110,8 @@ class Tournament:
             for other in order:
                 same = agent == other
                 row[self.names[other]] = "" if same else float(self.mbb[agent, other])
-                row[f"± {self.names[other]}"] = "" if same else _finite(self.ci95[agent, other])
-            row |= {"bankroll": float(bankrolls[agent]), "± bankroll": _finite(widths[agent])}
+                row[f"± {self.names[other]}"] = "" if same else finite_or_none(self.ci95[agent, other])
+            row |= {"bankroll": float(bankrolls[agent]), "± bankroll": finite_or_none(widths[agent])}
             row |= {"bankroll rank": order.index(agent) + 1, "run-off rank": self.by_run_off.index(agent) + 1}
             rows.append(row)
         return rows
@@ -123,13 +124,13 @@ class Tournament:
             "hands": self.hands,
             "seed": self.seed,
             "settings": self.settings,
-            "mbb_per_hand": [[_finite(value) for value in row] for row in self.mbb.tolist()],
-            "ci95": [[_finite(value) for value in row] for row in self.ci95.tolist()],
+            "mbb_per_hand": [[finite_or_none(value) for value in row] for row in self.mbb.tolist()],
+            "ci95": [[finite_or_none(value) for value in row] for row in self.ci95.tolist()],
             "bankroll": [float(value) for value in self.bankrolls()],
-            "bankroll_ci95": [_finite(value) for value in widths],
+            "bankroll_ci95": [finite_or_none(value) for value in widths],
             "by_bankroll": [self.names[agent] for agent in self.by_bankroll],
             "by_run_off": [self.names[agent] for agent in self.by_run_off],
-            "removed": [[self.names[agent], _finite(value)] for agent, value in self.removed],
+            "removed": [[self.names[agent], finite_or_none(value)] for agent, value in self.removed],
         }
 
     def write(self, stem: str | Path) -> None:
@@ -270,15 +271,10 @@ class _Kept:
 
     def keep(self, wanted: dict[str, Any], found: tuple[float, float]) -> None:
         """Write a pair's file."""
-        value = {"wanted": wanted, "mbb_per_hand": found[0], "ci95": _finite(found[1])}
+        value = {"wanted": wanted, "mbb_per_hand": found[0], "ci95": finite_or_none(found[1])}
         save_arrays(self.path(wanted["agents"]), FORMAT, value, {})
 
 
 def _of_pair(setting: Any, *pair: str) -> Any:
     """A setting; one that is by agent, of these two."""
     return {name: setting[name] for name in pair if name in setting} if isinstance(setting, dict) else setting
-
-
-def _finite(value: float) -> float | None:
-    """A number as JSON has it."""
-    return float(value) if math.isfinite(value) else None

@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.abstraction.features.card_features import StreetFeatures
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.report.numbers import SAMPLES, number_or_none
+from equipoise.abstraction.report.numbers import SAMPLES
 from equipoise.abstraction.report.summary import (
     BucketSummary,
     hand_text,
@@ -25,6 +25,7 @@ from equipoise.cards.deck import hole_cards, hole_index
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import renamed_cards
 from equipoise.core.errors import InputError
+from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
 
@@ -88,8 +89,8 @@ def describe_hand(
         public_cluster=_cluster(found, street, cards),
         share=_share_of_deal(rules, street, cards) if summary is None else float(summary.share[bucket]),
         counted="exact" if summary is None or summary.exact else "sample",
-        mean_ehs=ehs if summary is None else number_or_none(summary.mean[bucket]),
-        sd_ehs=0.0 if summary is None else number_or_none(summary.sd[bucket]),
+        mean_ehs=ehs if summary is None else finite_or_none(summary.mean[bucket]),
+        sd_ehs=0.0 if summary is None else finite_or_none(summary.sd[bucket]),
         ehs=ehs,
         ehs2=ehs2,
         on_this_board=_on_this_board(found, street, cards, bucket),

@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.card_recipe import CardRecipe
 from equipoise.abstraction.report.public_clusters import PublicReport, public_report
@@ -27,6 +25,7 @@ from equipoise.abstraction.report.summary import (
     summarize,
 )
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.progress import Progress, stage
 
 SAMPLES = 1_000_000
@@ -79,9 +78,9 @@ class AbstractionReport:
                         "street": street.street,
                         "bucket": bucket,
                         "share": float(share),
-                        "mean_ehs": number_or_none(mean),
-                        "sd_ehs": number_or_none(sd),
-                        "spread": number_or_none(spread),
+                        "mean_ehs": finite_or_none(mean),
+                        "sd_ehs": finite_or_none(sd),
+                        "spread": finite_or_none(spread),
                         "hands": "; ".join(shown),
                     }
                 )
@@ -102,11 +101,6 @@ class AbstractionReport:
             "streets": [asdict(street) for street in self.streets],
             "public": self.public.as_json() if self.public else None,
         }
-
-
-def number_or_none(value: Any) -> float | None:
-    """A float, or None if it is not finite: JSON cannot express that."""
-    return float(value) if np.isfinite(value) else None
 
 
 def describe(

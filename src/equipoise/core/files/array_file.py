@@ -105,7 +105,7 @@ class _Opened:
 
     def __enter__(self) -> _Opened:
         try:
-            self.file = Path(self.path).open("rb")  # noqa: SIM115: closed by __exit__
+            self.file = Path(self.path).open("rb")
         except (OSError, ValueError) as error:
             raise self._error(f"cannot read ({error.strerror if isinstance(error, OSError) else error})") from None
         try:

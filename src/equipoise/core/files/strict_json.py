@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsFloat
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
@@ -20,10 +20,16 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
+def finite_or_none(value: SupportsFloat) -> float | None:
+    """A number as a float, or None where it is not finite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
 def _finite(value: Any) -> Any:
     """The same value with None in place of infinities and NaN."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return finite_or_none(value)
     if isinstance(value, Mapping):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
