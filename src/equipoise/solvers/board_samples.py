@@ -24,6 +24,7 @@ from equipoise.core.jit import F32, I32, I64, U8, U16, U32, kernel
 from equipoise.games.rules import MOST_ROUNDS, PLAYERS, GameRules
 from equipoise.tree.boards import NO_CARD, Boards, DealtBoards, HoleLists, cut_groups, deal_lists
 
+_SMALL_CYCLE = 1 << 16  # boards that are worked out once for all cycles
 _MOST_IN_SUIT = 1 + MOST_ROUNDS * 13  # cards by round and rank, and none
 
 
@@ -87,7 +88,17 @@ class BoardSource:
             number, at = divmod(first, size)
             parts.append(self.order(number)[at : at + count])
             first, count = first + len(parts[-1]), count - len(parts[-1])
-        cards = self._indexer.hands(np.concatenate(parts).astype(np.uint64))
+        classes = np.concatenate(parts)
+        if size <= _SMALL_CYCLE:
+            return self._cycle[0][classes], self._cycle[1][classes]
+        cards = self._indexer.hands(classes.astype(np.uint64))
+        return cards, self._class_sizes(cards)
+
+    @cached_property
+    def _cycle(self) -> tuple[U8, F32]:
+        """Boards and class sizes of a whole cycle: in a small game, working them out again is most of an iteration."""
+        assert self._indexer is not None
+        cards = self._indexer.hands(np.arange(self.size, dtype=np.uint64))
         return cards, self._class_sizes(cards)
 
     def _deck(self, number: int) -> I64:

@@ -98,8 +98,9 @@ class PublicChance:
         for _ in range(iterations):
             self._boards.fill(*self.source.boards(self.visited, self.boards))
             tables = self._discounted()
+            rule = self._rule._replace(flags=WalkFlags(averaging=True, floor=tables.floor))
             for walker in range(PLAYERS):
-                self._walk(walker, tables)
+                self._walk(walker, tables, rule)
             self.visited += self.boards
             self.iteration += 1
             self.nodes += PLAYERS * self.boards * len(self.tree)
@@ -113,13 +114,9 @@ class PublicChance:
             np.float32(discount.regret), discount.floor if self.boards == 1 else _ANY, np.float32(discount.average),
         )  # fmt: skip
 
-    def _walk(self, walker: int, tables: BucketedTables) -> None:
+    def _walk(self, walker: int, tables: BucketedTables, rule: BucketRule) -> None:
         """All boards of an iteration for one walker, and the update of its regrets."""
         plan, samples, work = self._plans[walker], self._boards.samples, self._buffers
-        rule = BucketRule(
-            tables.offset, tables.stride, tables.regret, tables.regret, tables.increment, tables.average,
-            self._bucket_buffers, WalkFlags(averaging=True, floor=tables.floor), RecordedActions(),
-        )  # fmt: skip
         if self.threads == 1:
             walk_samples(plan, self._batches[walker], samples, tables, rule, self._spaces[walker][0], work)
         else:
@@ -156,6 +153,14 @@ class PublicChance:
     @cached_property
     def _stride(self) -> I64:
         return self.layout.stride[self._program.arrays.node]
+
+    @cached_property
+    def _rule(self) -> BucketRule:
+        """The decisions of the streets before the last."""
+        return BucketRule(
+            self._offset, self._stride, self.regret, self.regret, self._increment, self.average,
+            self._bucket_buffers, WalkFlags(averaging=True), RecordedActions(),
+        )  # fmt: skip
 
     @cached_property
     def _plans(self) -> list[Plan]:
