@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, SupportsInt, TypeVar
+from typing import Any, SupportsInt, TypeVar, cast
 
 import numba
 import numpy as np
@@ -17,6 +17,8 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 from equipoise.core.arrays import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from equipoise.core.compiling import follow_compilations
+from equipoise.core.inner_code import InnerCompiler
 from equipoise.core.kernel_cache import KernelCache
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "view",
 ]
 
+follow_compilations()
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {
@@ -46,20 +50,29 @@ OPTIONS: dict[str, Any] = {
     "fastmath": False,
     "no_cfunc_wrapper": True,  # nobody calls kernels from C
 }
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}  # only kernels call it
+INLINED: Any = {**OPTIONS, **INNER, "forceinline": True}  # the options of an overload
 _KEY = "-".join(f"{name}={value}" for name, value in sorted(OPTIONS.items()))
 _KEY += "-checked" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
 
 
 def kernel(function: Function) -> Function:
-    """Compile on the first call, to run without the interpreter lock; the machine code is cached between processes."""
-    return _compile(function)
+    """Compile on the first call, to run without the interpreter lock; the machine code is cached between processes.
+
+    Kernels that call it take its inner code (`core/inner_code.py`).
+    """
+    compiled: Any = _compile(function)
+    if compiled is not function:
+        called: Any = _compile(function, **INNER)
+        compiled.get_call_template, compiled.get_overload = called.get_call_template, called.get_overload
+    return cast(Function, compiled)
 
 
 def inner(function: Function) -> Function:
     """A kernel that only kernels call. It has no entry from Python: the code that unpacks a plan or a workspace of a
     hundred arrays takes longer to compile than the kernel itself. A call from Python runs the plain function.
     """
-    return _without_entry(_compile(function, no_cpython_wrapper=True), function)
+    return _without_entry(_compile(function, **INNER), function)
 
 
 def inlined(function: Function) -> Function:
@@ -68,13 +81,12 @@ def inlined(function: Function) -> Function:
     For kernels called per hand or per node: a call passes each array as seven words, so passing a tuple of arrays can
     cost more than the work itself (an isomorphism index takes 76 nanoseconds instead of 30).
     """
-    return _without_entry(_compile(function, forceinline=True, no_cpython_wrapper=True), function)
+    return _without_entry(_compile(function, forceinline=True, **INNER), function)
 
 
 def view(function: Function) -> Function:
-    """A function inlined before compilation: one that returns part of an array, which kernels without Numba's runtime
-    cannot do, or one with many array arguments, which would take long to compile as a call. A kernel is optimised again
-    in each of its direct and indirect callers; a view only once.
+    """A function inlined before compilation, for one that returns part of an array: kernels without Numba's runtime
+    cannot return one. It is typed and lowered again at each place that calls it, so everything longer is `inlined`.
     """
     return _compile(function, inline="always")
 

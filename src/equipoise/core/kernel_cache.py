@@ -36,6 +36,7 @@ from numba.core.serialize import dumps as _dumps
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.cache import cache_folder, load_or_build
+from equipoise.core.inner_code import rebuild_inner_code
 from equipoise.core.sources import source_digest
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ class KernelCache(_Cache):
         with contextlib.suppress(InputError):
             header, arrays = load_arrays(path, FORMAT, remedy="")
             if header["key"] == key:
-                return _rebuild(target_context, *pickle.loads(arrays["code"]))
+                stored = pickle.loads(arrays["code"])
+                rebuild = rebuild_inner_code if stored[0][1] == "inner" else _rebuild
+                return rebuild(target_context, *stored)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

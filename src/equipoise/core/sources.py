@@ -39,46 +39,56 @@ def source_digest(module: str) -> str:
 
     A module outside the package (a test, a user's program) depends on its own file and on the whole package.
     """
-    sources = _sources()
     digest = hashlib.blake2b(digest_size=_DIGITS)
-    if module in sources:
-        names = _closure(module, sources)
-    else:
-        names = set(sources)
+    names = [module]
+    if module not in _files():
+        names = list(_files())
         with contextlib.suppress(AttributeError, TypeError, OSError):  # an interactive session has no file
             digest.update(Path(sys.modules[module].__file__ or "").read_bytes())
-    for name in sorted(names):
-        digest.update(f"{name} {sources[name].code}\n".encode())
+    for name, source in sorted(_closure(names).items()):
+        digest.update(f"{name} {source.code}\n".encode())
     return digest.hexdigest()
 
 
-def _closure(module: str, sources: dict[str, _Source]) -> set[str]:
-    found, waiting = set[str](), [module]
+def _closure(modules: list[str]) -> dict[str, _Source]:
+    """The sources of modules and of all that they import from the package."""
+    found, waiting, unread = dict[str, _Source](), list(modules), len(_parsed())
     while waiting:
         name = waiting.pop()
-        if name in sources and name not in found:
-            found.add(name)
-            waiting.extend(sources[name].imports)
+        if name in _files() and name not in found:
+            found[name] = _source(name)
+            waiting.extend(found[name].imports)
+    if len(_parsed()) != unread:
+        with contextlib.suppress(InputError):
+            save_arrays(_memory(), FORMAT, {"files": _parsed()}, {}, durable=False)
     return found
 
 
 @functools.cache
-def _sources() -> dict[str, _Source]:
-    """The sources of all modules of the package."""
-    path = cache_folder("compiled") / "sources"
-    known: dict[str, list[object]] = {}
+def _files() -> dict[str, Path]:
+    """The files of all modules of the package."""
+    return {_module_name(file): file for file in sorted(_ROOT.rglob("*.py"))}
+
+
+@functools.cache
+def _source(module: str) -> _Source:
+    text = _files()[module].read_bytes()
+    raw = hashlib.blake2b(text, digest_size=_DIGITS).hexdigest()
+    if raw not in _parsed():
+        _parsed()[raw] = _read(text)
+    return _Source(*_parsed()[raw])
+
+
+def _memory() -> Path:
+    return cache_folder("compiled") / "sources"
+
+
+@functools.cache
+def _parsed() -> dict[str, _Source]:
+    """Files parsed so far, in this process and earlier ones, by the digest of their text."""
     with contextlib.suppress(InputError):
-        known = load_header(path, FORMAT, remedy="")["files"]
-    found, kept = dict[str, _Source](), dict[str, _Source]()
-    for file in sorted(_ROOT.rglob("*.py")):
-        text = file.read_bytes()
-        raw = hashlib.blake2b(text, digest_size=_DIGITS).hexdigest()
-        kept[raw] = _Source(*known[raw]) if raw in known else _read(text)  # type: ignore[arg-type]
-        found[_module_name(file)] = kept[raw]
-    if kept.keys() != known.keys():
-        with contextlib.suppress(InputError):
-            save_arrays(path, FORMAT, {"files": kept}, {}, durable=False)
-    return found
+        return dict(load_header(_memory(), FORMAT, remedy="")["files"])
+    return {}
 
 
 def _module_name(file: Path) -> str:

@@ -21,7 +21,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.arrays import Float, Int
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, I64, kernel, view
+from equipoise.core.jit import F32, I64, inlined, kernel, view
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import BoardSource, SampledBoards, Samples, check_sampling
 from equipoise.solvers.sampled_last_street import (
@@ -201,7 +201,7 @@ def sampled_cells(board: Int, street: Int, samples: Samples) -> Cells:
     return Cells(np.int64(board), np.int64(street), samples.number[board, street], present)
 
 
-@view
+@inlined
 def copy_reach_down(group: Int, board: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
     """Set the reach of a group's entries to that of their deals, for the same list of holes; at the root, a weight."""
     program, size = plan.program, samples.number.shape[2]
@@ -218,7 +218,7 @@ def copy_reach_down(group: Int, board: Int, street: Int, plan: Plan, samples: Sa
                 reach[h] = source[h]
 
 
-@view
+@inlined
 def copy_values_up(group: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
     """Set the values of the deals above a group to those of its entries: one board follows each deal."""
     program, size = plan.program, samples.number.shape[2]

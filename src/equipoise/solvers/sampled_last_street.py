@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.cards.showdown import without
 from equipoise.core.arrays import Float, Int, aligned_zeros
-from equipoise.core.jit import F32, I32, I64, U16, U32, inlined, inner, kernel, view
+from equipoise.core.jit import F32, I32, I64, U16, U32, inlined, inner, kernel
 from equipoise.core.simd import LANES, add, load, multiply, multiply_add, store, subtract, zeros
 from equipoise.solvers.board_samples import Samples
 from equipoise.walk.betting_program import BettingProgram
@@ -166,7 +166,7 @@ def match_lanes(
             store(rows, action, multiply_add(load(rows, action), load(inverse, 0), load(uniform, 0)))
 
 
-@view
+@inlined
 def slot_starts(places: I32, offset: I64, starts: I64) -> None:
     """The first slots of up to sixteen decisions. OUT: int64[lane]."""
     for lane in range(places.size):
@@ -282,7 +282,7 @@ def mean_value_lanes(
         below += 1
 
 
-@view
+@inlined
 def _mean_terminals(
     op: LastStreetOp, factor: F32, local_bucket: U16, chance: F32, holes: BoardHoles, rows: OpBuffers, total: F32
 ) -> None:

@@ -21,7 +21,7 @@ from equipoise.walk.betting_program import Program
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import UPDATE, HoleRule, Plan, Tables, WalkBuffers
 from equipoise.walk.table_storage import phase
-from equipoise.walk.walk import walk
+from equipoise.walk.walk import walk_boards
 
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
@@ -99,8 +99,8 @@ def run_iterations(factors: F64, first: Plan, second: Plan, rule: HoleRule, work
     """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a rule."""
     for i in range(factors.shape[0]):
         changed = _with_factors(rule, factors[i])
-        walk(first, changed, work)
-        walk(second, changed, work)
+        walk_boards(0, 1, first, changed, work, work)
+        walk_boards(0, 1, second, changed, work, work)
 
 
 @view

@@ -57,8 +57,8 @@ def solve(
             f"{needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
             remedy="use fewer bet sizes, a cap, narrower ranges, or 16-bit storage",
         )
-    _warm_up(variant, stored)
     engine = problem.engine(threads, stored=stored)
+    _warm_up(variant, stored, engine.in_threads)
     solver = VectorCFR(engine, variant)
     for table in (solver.current, solver.average):
         problem.lock_tables(engine, table)
@@ -76,13 +76,12 @@ def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -
 
 
 @cache
-def _warm_up(variant: str, stored: type) -> None:
+def _warm_up(variant: str, stored: type, in_threads: bool) -> None:
     """Compile (or load) the kernels on a tiny game, so that the clock measures solving only."""
-    for threads in (1, 2):
-        solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(threads, stored=stored), variant)
-        solver.run(1)
-        solver.exploitability()
-        solver.fill_gaps()
+    solver = VectorCFR(Problem.of_game(load_game("leduc")).engine(1 + in_threads, stored=stored), variant)
+    solver.run(1)
+    solver.exploitability()
+    solver.fill_gaps()
 
 
 class _StopError(Exception):

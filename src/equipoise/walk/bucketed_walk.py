@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.arrays import Float, Int
-from equipoise.core.jit import F32, F64, I32, I64, U8, U16, U32, inner, kernel, view
+from equipoise.core.jit import F32, F64, I32, I64, U8, U16, U32, inlined, inner, kernel, view
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.board_buckets import PresentBuckets
 from equipoise.walk.bucket_decisions import (
@@ -161,14 +161,14 @@ def cells_of(board: Int, street: Int, player: Int, plan: Plan, present: PresentB
     )
 
 
-@view
+@inlined
 def descend_board(group: Int, board: Int, street: Int, plan: Plan, rule: BoardRule, work: WalkBuffers) -> None:
     """Reach down a group on a board of a game."""
     cells = cells_of(board, street, 1 - plan.walker, plan, rule.present)
     descend_by_bucket(group, cells, work.reach.dtype.type(rule.board_weight[board]), plan, rule.rule, work)
 
 
-@view
+@inlined
 def ascend_board(
     group: Int, board: Int, street: Int, last: bool, plan: Plan, rule: BoardRule, work: WalkBuffers
 ) -> None:

@@ -20,7 +20,7 @@ from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
 from equipoise.walk.plan import BEST, EMPTY, EVALUATE, HoleRule, Plan, RunoutMatrices, Tables, WalkBuffers, padded
-from equipoise.walk.walk import Rule, enter_root, leave_root, walk, walk_boards
+from equipoise.walk.walk import Rule, enter_root, leave_root, walk_boards
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class Engine:
         """
         main = self.buffers[0]
         if not self.in_threads:
-            walk(plan, rules[0], main)
+            walk_boards(0, 1, plan, rules[0], main, main)
             return
         enter_root(plan, rules[0], main)
         first, count = int(plan.boards.first_child[0]), int(plan.boards.num_children[0])

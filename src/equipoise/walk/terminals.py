@@ -6,7 +6,7 @@ import numpy as np
 
 from equipoise.cards.showdown import Cards, meeting_lanes, showdown_lanes
 from equipoise.core.arrays import Float, Int
-from equipoise.core.jit import F32, F64, I16, I32, U16, inner, view
+from equipoise.core.jit import F32, F64, I16, I32, U16, inlined, inner
 from equipoise.core.simd import LANES, add_scaled, gather_tile, load, scatter_tile, store, zeros
 from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
 
@@ -73,7 +73,7 @@ def evaluate_blind(group: Int, board: Int, street: Int, last: bool, path: F64, p
             row[h] = meet * met[h]
 
 
-@view
+@inlined
 def meet_everyone(board: Int, last: bool, plan: Plan, work: WalkBuffers) -> None:
     """Each hole against all holes: win minus lose into `spare`, the number of holes met into `lanes_in`."""
     boards, runouts, walker = plan.boards, plan.runouts, plan.walker
@@ -103,7 +103,7 @@ def meet_everyone(board: Int, last: bool, plan: Plan, work: WalkBuffers) -> None
         work.lanes_in[h] = work.lanes_met[h * LANES]
 
 
-@view
+@inlined
 def address_lanes(
     batch: I32,
     group: Int,
@@ -142,7 +142,7 @@ def scatter_lanes(size: Int, work: WalkBuffers) -> None:
         scatter_tile(work.lanes_out, start, work.factor, work.value_at, work.value)
 
 
-@view
+@inlined
 def take_rake(
     batch: I32,
     size: Int,

@@ -19,7 +19,7 @@ import numpy as np
 from numba.extending import overload
 
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, U16, inner, kernel, view
+from equipoise.core.jit import F32, INLINED, U16, inlined, inner, kernel
 from equipoise.walk.bucketed_walk import BoardRule, ascend_board, descend_board
 from equipoise.walk.hole_walk import ascend_by_hole, descend_by_hole
 from equipoise.walk.plan import HoleRule, Plan, WalkBuffers, padded, row_of
@@ -29,7 +29,7 @@ Rule = HoleRule | BoardRule
 _ROOT = -1
 
 
-@view
+@inlined
 def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffers, work: WalkBuffers) -> None:
     """Set the reach of a group's entries, from the DEAL rows of the street before; at the root, from the ranges."""
     program, boards, walker = plan.program, plan.boards, plan.walker
@@ -51,7 +51,7 @@ def bring_reach(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuff
                 reach[h] = source[before[h]]
 
 
-@view
+@inlined
 def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffers, work: WalkBuffers) -> None:
     """Add the values of a group's entries, times the board's weight, to the DEAL rows of the street before."""
     program, boards = plan.program, plan.boards
@@ -75,7 +75,7 @@ def hand_back(group: Int, board: Int, street: Int, plan: Plan, above: WalkBuffer
                 target[before[h]] += times * value[h]
 
 
-@view
+@inlined
 def clear_deals(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
     """Set the DEAL rows of a street to zero, before the boards below add to them."""
     program, size = plan.program, np.int64(plan.boards.counts[board, plan.walker])
@@ -87,7 +87,7 @@ def clear_deals(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
             value[h] = 0
 
 
-@view
+@inlined
 def average_orbits(board: Int, street: Int, plan: Plan, work: WalkBuffers) -> None:
     """Values came from one deal of each class: average them over holes that renamings of suits map to each other."""
     program, boards, walker = plan.program, plan.boards, plan.walker
@@ -151,17 +151,17 @@ def _ascend_board(group: Any, board: Any, street: Any, last: Any, plan: Any, rul
 
 
 # Not `inline="always"`: Numba then drops stores to arrays of a named tuple as dead code.
-@overload(descend, jit_options={"forceinline": True})
+@overload(descend, jit_options=INLINED)
 def _descend(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, above: Any, work: Any) -> Any:
     return _descend_board if rule.instance_class is BoardRule else _descend_holes
 
 
-@overload(ascend, jit_options={"forceinline": True})
+@overload(ascend, jit_options=INLINED)
 def _ascend(group: Any, board: Any, street: Any, last: Any, plan: Any, rule: Any, work: Any) -> Any:
     return _ascend_board if rule.instance_class is BoardRule else _ascend_holes
 
 
-@view
+@inlined
 def enter_board(
     board: Int, street: Int, last: bool, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers
 ) -> None:
@@ -175,7 +175,7 @@ def enter_board(
         clear_deals(board, street, plan, work)
 
 
-@view
+@inlined
 def leave_board(board: Int, street: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
     """Up a board's street, after all boards below it."""
     group = plan.program.street_groups[street]
@@ -184,7 +184,7 @@ def leave_board(board: Int, street: Int, plan: Plan, rule: Rule, above: WalkBuff
     hand_back(group, board, street, plan, above, work)
 
 
-@view
+@inlined
 def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work: WalkBuffers) -> tuple[Int, bool]:
     """The next street of a walk, after a board was entered or left, and whether it enters the board there.
 
@@ -206,7 +206,7 @@ def onward(street: Int, root: Int, bottom: Int, entered: bool, plan: Plan, work:
     return here + entering, entering
 
 
-@view
+@inlined
 def begin_at(board: Int, plan: Plan, work: WalkBuffers) -> Int:
     """Put a board on the stack of a walk; returns its street."""
     street = np.int64(plan.boards.street[board])
@@ -214,7 +214,7 @@ def begin_at(board: Int, plan: Plan, work: WalkBuffers) -> Int:
     return street
 
 
-@view
+@inlined
 def walk_below(top: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
     """Walk a board and everything below it."""
     last_street = plan.program.street_groups.size - 2
@@ -230,12 +230,6 @@ def walk_below(top: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkB
 
 
 @kernel
-def walk(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
-    """Walk everything in one thread."""
-    walk_below(0, plan, rule, work, work)
-
-
-@kernel
 def enter_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
     """The first part of a walk in threads: the root board, down."""
     enter_board(0, np.int64(plan.boards.street[0]), False, plan, rule, work, work)
@@ -243,7 +237,11 @@ def enter_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
 
 @kernel
 def walk_boards(first: Int, stop: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
-    """The second part: boards below the root, each thread its own. Reach comes from `above`, and values go there."""
+    """Walk boards of one street, each with everything below it. Reach comes from `above`, and values go there.
+
+    In one thread that is the root, board 0; in threads it is the second part of a walk, each thread with its own boards
+    below the root.
+    """
     for board in range(first, stop):
         if plan.weights[board] != 0.0:
             walk_below(board, plan, rule, above, work)

@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.cards.showdown import without
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, F64, I32, U16, inner, view
+from equipoise.core.jit import F32, F64, I32, U16, inlined, inner, view
 from equipoise.core.simd import LANES, add_scaled, load, maximum, store, where_above, zeros
 from equipoise.solvers.sampled_last_street import LastStreetBuffers, add_by_bucket, end_levels, mean_value_lanes
 from equipoise.walk.last_street.packing import EntryBatches, EntryBuffers, factors_at, row_at
@@ -125,7 +125,7 @@ def choices_at(node: Int, board: Int, actions: Int, choices: LastStreetChoices) 
     return choices.lanes[start : start + size]
 
 
-@view
+@inlined
 def play_by_rows(
     op: LastStreetOp,
     node: Int,
@@ -164,7 +164,7 @@ def respond_in_lanes(op: LastStreetOp, factor: F32, holes: BoardHoles, rows: OpB
         below += 1
 
 
-@view
+@inlined
 def _respond_to_terminals(op: LastStreetOp, factor: F32, holes: BoardHoles, rows: OpBuffers, taken: U16) -> None:
     """The better of a fold and a call; the row of values holds A(start) + A(end of ties) before."""
     actions, size = np.int64(op.actions), holes.mine.card1.size

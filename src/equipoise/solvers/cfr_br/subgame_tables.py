@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.arrays import Float, Int
-from equipoise.core.jit import F32, I32, I64, U32, inner, kernel, view
+from equipoise.core.jit import F32, I32, I64, U32, inlined, inner, kernel, view
 from equipoise.core.simd import LANES
 from equipoise.solvers.cfr_br.subgame_last_street import NOWHERE, LastStreetTables, decision_part
 
@@ -96,7 +96,7 @@ def _row(flat: F32, first: Int, rows: Int, k: Int, width: Int) -> F32:
     return decision_part(flat, first, rows, width)[start : start + np.int64(width) * LANES]
 
 
-@view
+@inlined
 def _slot(locations: RowLocations, bucket: Int, node: Int, lane: Int) -> int:
     """The first slot of a bucket's decision in the run's tables."""
     place = locations.slots.places[node, lane]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.core.arrays import Int, aligned, aligned_zeros
-from equipoise.core.jit import F32, F64, I32, I64, view
+from equipoise.core.jit import F32, F64, I32, I64, inlined, view
 from equipoise.core.simd import LANES, gather_tile, scatter_tile, store, zeros
 from equipoise.walk.betting_program import BettingProgram
 from equipoise.walk.last_street.program import NOTHING, EntryShape, LastStreetOp, compile_shape, shape_key
@@ -155,7 +155,7 @@ def factors_at(op: Int, batch: Int, batches: EntryBatches) -> F32:
     return batches.factor[at * LANES : (at + 2) * LANES]
 
 
-@view
+@inlined
 def gather_batch(
     batch: Int, base: Int, length: Int, batches: EntryBatches, flat: F32, addresses: LaneAddresses, lanes: F32
 ) -> None:
@@ -166,7 +166,7 @@ def gather_batch(
         gather_tile(flat, addresses.start, start, lanes)
 
 
-@view
+@inlined
 def scatter_batch(
     batch: Int, base: Int, length: Int, batches: EntryBatches, lanes: F32, addresses: LaneAddresses, flat: F32
 ) -> None:
@@ -178,7 +178,7 @@ def scatter_batch(
         scatter_tile(lanes, start, addresses.ones, addresses.start, flat)
 
 
-@view
+@inlined
 def pack_reach(board: Int, plan: Plan, batches: EntryBatches, entries: EntryBuffers, work: WalkBuffers) -> None:
     """Gather the reach of all entries below a board, and clear their values."""
     street = np.int64(plan.boards.street[board])
@@ -190,7 +190,7 @@ def pack_reach(board: Int, plan: Plan, batches: EntryBatches, entries: EntryBuff
         store(entries.value, i, zeros(entries.value))
 
 
-@view
+@inlined
 def unpack_values(board: Int, plan: Plan, batches: EntryBatches, entries: EntryBuffers, work: WalkBuffers) -> None:
     """Scatter the values of all entries below a board into the rows of the deals that they open from."""
     street = np.int64(plan.boards.street[board])
