@@ -154,7 +154,7 @@ def test_what_cannot_be_measured_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         exploitability("leduc", uniform, threads=1, out="x.flops")
     with pytest.raises(InputError, match="cannot be measured"):
         exploitability("leduc", 3, threads=1)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no game or file 'chess'"):
+    with pytest.raises(InputError, match="no game 'chess'"):
         exploitability("chess", "uniform")
     with pytest.raises(InputError, match="plays any game"):
         match(uniform, "always-call", hands=20)

@@ -19,7 +19,7 @@ from equipoise.core.machine import available_memory
 from equipoise.games.bet_menu import BetMenu, load_menu_table
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.spots.spot import Lock, Spot, load_spot
+from equipoise.spots.spot import SPOTS, Lock, Spot, load_spot
 from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.game_report import DEFAULT_MENU
@@ -160,8 +160,8 @@ class Problem:
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
-    """The problem of a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
-    if not name.endswith(".toml"):
+    """The problem of a shipped spot or a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
+    if not (name.endswith(".toml") or SPOTS.shipped(name)):
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
         raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change its [betting] instead")
