@@ -147,7 +147,7 @@ def test_what_cannot_be_measured_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(InputError, match="tells suits apart"):
         exploitability("leduc", by_suit, threads=1)
-    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"questions.*local_best_response"):
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"questions.*method lbr"):
         patch.setattr("equipoise.agents.function.MOST_QUESTIONS", 50)
         exploitability("leduc", uniform, threads=1)
     with pytest.raises(InputError, match="functions change"):

@@ -196,6 +196,11 @@ def _read_preset(path: Path) -> GameRules:
     return read_gamedef(path.read_text(), name=path.stem, source=path.name)
 
 
+def as_game(game: str | Path | GameRules) -> GameRules:
+    """Rules as given, or those of a name or file: what every function does that takes a game."""
+    return game if isinstance(game, GameRules) else load_game(game)
+
+
 def load_game(name_or_file: str | Path) -> GameRules:
     """The rules of a built-in game, or of a gamedef file."""
     shipped = GAMES.shipped(str(name_or_file))

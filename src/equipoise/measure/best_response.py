@@ -31,7 +31,7 @@ from equipoise.core.jit import F64, I32, I64
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
 from equipoise.games.bet_menu import BetMenu
-from equipoise.games.gamedef import load_game
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
@@ -118,7 +118,7 @@ def exploitability(
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
     started = time.monotonic()
-    rules = game if isinstance(game, GameRules) else load_game(game)
+    rules = as_game(game)
     strategy, bets = as_strategy(agent, rules, menu)
     if out is not None and isinstance(strategy, FunctionStrategy):
         raise InputError(f"flops of the function {shown(strategy.name)}", remedy="leave out the file: functions change")

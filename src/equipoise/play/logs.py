@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Fraction
 from equipoise.games.betting_state import BettingState, Deal
+from equipoise.games.gamedef import as_game
 from equipoise.games.notation.acpc import LogState, log_state_text, read_log_state
 from equipoise.games.notation.phh import check_is_holdem, phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
@@ -170,8 +171,9 @@ class _Sums:
         self.scored = True
 
 
-def replay(log: str | Path, rules: GameRules, *, progress: Fraction | None = None) -> Replay:
+def replay(log: str | Path, game: str | GameRules, *, progress: Fraction | None = None) -> Replay:
     """Replay every hand of a log; the first line that disagrees is an error."""
+    rules = as_game(game)
     sums = _Sums(rules)
     read = _read_acpc if log_format(log) == ACPC else _read_phh
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from equipoise.core.errors import InputError
 from equipoise.games.bet_menu import BetMenu, load_menu
-from equipoise.games.gamedef import load_game, write_gamedef
+from equipoise.games.gamedef import as_game, write_gamedef
 from equipoise.games.rules import GameRules
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands, raw_hands
@@ -75,7 +75,7 @@ def game_report(
 
     `trunk` adds the memory of CFR-BR's unabstracted player for a trunk of that many rounds.
     """
-    rules = game if isinstance(game, GameRules) else load_game(game)
+    rules = as_game(game)
     tree = build_tree(rules, menu_of(rules, menu))
     by_street = _buckets(buckets, rules)
     layout = SlotLayout(tree, by_street or lossless_hands(rules))
