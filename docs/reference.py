@@ -27,8 +27,11 @@ def reference_text() -> str:
         lines += [f"## {title}", "", "```{eval-rst}"]
         for name in names:
             found = getattr(equipoise, name)
-            kind = "class" if inspect.isclass(found) else "function" if callable(found) else "data"
-            lines += [f".. auto{kind}:: equipoise.{name}"]
-            lines += ["   :members:"] if kind == "class" else []
+            if isinstance(found, int):
+                lines += [f".. py:data:: equipoise.{name}", f"   :value: {found}"]
+            elif inspect.isclass(found):
+                lines += [f".. autoclass:: equipoise.{name}", "   :members:"]
+            else:
+                lines += [f".. autofunction:: equipoise.{name}"]
         lines += ["```", ""]
     return "\n".join(lines)

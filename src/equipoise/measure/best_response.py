@@ -26,6 +26,7 @@ from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.named import Measurable, as_strategy
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, I32, I64
 from equipoise.core.machine import thread_count
@@ -62,6 +63,19 @@ class Exploitability:
     seconds: float
     sample: FlopSample | None = None  # where flops were sampled
     all_flops: int = 0  # of the game, one per suit-isomorphism class
+
+    def __repr__(self) -> str:
+        width = "" if self.ci95_mbb is None else f" ± {self.ci95_mbb:.2f}"
+        return f"Exploitability({self.exploitability:.2f}{width} mbb/g, {self.method})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """What best responses win, in mbb/g: a row for each street where hands end, and one for all."""
+        parts = {**self.by_street, "all": self.player_values}
+        return [
+            {"ends": street, **{f"player {p}": self._mbb(v) for p, v in enumerate(of)}} for street, of in parts.items()
+        ]
+
+    _repr_html_ = table_html
 
     @property
     def ci95_mbb(self) -> float | None:

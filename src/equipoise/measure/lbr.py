@@ -61,6 +61,9 @@ class LocalBestResponse:
     from_street: str
     bets: tuple[Size, ...]
 
+    def __repr__(self) -> str:
+        return f"LocalBestResponse(at least {self.lbr:.1f} ± {self.ci95:.1f} mbb/hand, {self.hands:,} hands)"
+
     @property
     def lbr(self) -> float:
         """The average of both players' values, in mbb/hand."""

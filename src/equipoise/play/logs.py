@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Fraction
 from equipoise.games.betting_state import BettingState, Deal
@@ -113,6 +114,13 @@ class Replay:
     mbb_per_hand: tuple[float, ...]
     ci95: float  # of either, in mbb/hand; assumes independent hands, so it is too wide for a duplicate match
     scored: bool  # whether it ends with a SCORE; an aborted match has none
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each player."""
+        found = zip(self.names, self.chips, self.mbb_per_hand, strict=True)
+        return [{"agent": name, "chips": chips, "mbb_per_hand": rate, "ci95": self.ci95} for name, chips, rate in found]
+
+    _repr_html_ = table_html
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -25,6 +25,7 @@ import numpy as np
 from equipoise.agents.agent import Agent
 from equipoise.agents.named import Playing, load_players
 from equipoise.core.arrays import F64
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.files.strict_json import finite_or_none
@@ -103,7 +104,12 @@ class Tournament:
         """The agents, best first."""
         return tuple(agent for agent, _ in reversed(self.removed))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def __repr__(self) -> str:
+        return f"Tournament({', '.join(self.names[agent] for agent in self.by_bankroll)}; {self.hands:,} hands a pair)"
+
+    _repr_html_ = table_html
+
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per agent, best bankroll first; columns in the same order."""
         order, bankrolls, widths = self.by_bankroll, self.bankrolls(), self.bankroll_ci95
         rows: list[dict[str, Any]] = []
@@ -138,7 +144,7 @@ class Tournament:
     def write(self, stem: str | Path) -> None:
         """STEM.json, STEM.csv (the matrix) and STEM.png (a heat map)."""
         try:
-            write_report(Path(stem), self.as_json(), self.rows(), lambda axes, _rows: self._draw(axes))
+            write_report(Path(stem), self.as_json(), self.to_rows(), lambda axes, _rows: self._draw(axes))
         except OSError as error:
             raise InputError(
                 f"cannot write {shown(str(stem))}: {error.strerror}", remedy="choose another place"

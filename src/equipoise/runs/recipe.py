@@ -183,6 +183,9 @@ class Recipe:
     measure: MeasureRecipe
     table: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return f"Recipe({self.name}: {self.game.rules.name}, method {self.solver.method}, seed {self.solver.seed})"
+
     @property
     def fingerprint(self) -> str:
         """A digest of what determines the result."""

@@ -58,6 +58,9 @@ class Spot:
     text: str = field(default="", compare=False, repr=False)  # the TOML it was read from
     name: str = field(default="spot", compare=False)
 
+    def __repr__(self) -> str:
+        return f"Spot({self.name}: {FULL_DECK.text(self.board)}, pot {self.pot:,}, stack {self.stack:,})"
+
     def __post_init__(self) -> None:
         FULL_DECK.check_distinct(self.board)
         if len(self.board) not in _STREETS:

@@ -70,6 +70,10 @@ class BettingTree:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def __repr__(self) -> str:
+        menu = f", menu {self.menu.name or 'unnamed'}" if self.menu else ""
+        return f"BettingTree({self.rules.name or 'unnamed'}{menu}: {len(self):,} nodes)"
+
     @cached_property
     def entries(self) -> list[I32]:
         """The nodes at which each street opens, by street."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError
 from equipoise.games.bet_menu import BetMenu, load_menu
 from equipoise.games.gamedef import as_game, write_gamedef
@@ -59,6 +60,15 @@ class GameReport:
     slots: int
     memory_bytes: int
     trunk: TrunkMemory | None = None  # memory of CFR-BR with a trunk, if requested
+
+    def __repr__(self) -> str:
+        return f"GameReport({self.game}: {self.nodes:,} nodes, {self.infosets:,} information sets, {self.cards} cards)"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each street."""
+        return [asdict(street) for street in self.streets]
+
+    _repr_html_ = table_html
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
