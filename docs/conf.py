@@ -13,7 +13,10 @@ html_theme = "furo"
 exclude_patterns = ["draw.py", "reference.py"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 100  # longer ones: a line for each parameter
+default_role = "code"  # in docstrings, `name` is code
 suppress_warnings = ["myst.xref_missing"]
 
 

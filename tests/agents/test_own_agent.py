@@ -133,7 +133,8 @@ def test_what_is_no_agent_is_refused(folder: Path, code: str, said: str) -> None
     [
         ("nowhere.py:agent", "no file 'nowhere.py'"),
         ("no_such_module:agent", "no_such_module does not import: ModuleNotFoundError"),
-        ("my_bot.py", "no"),
+        ("my_bot.py", "name the agent in it, e.g. my_bot.py:agent"),
+        ("my_bot.py:agnt", "no agnt in my_bot.py; it has strength, agent"),
         ("my_bot.py:agent?post=purify", "leave them out"),
         ("always-cal", "near: always-call"),
     ],

@@ -10,6 +10,7 @@ from equipoise.core.files.shipped import PACKAGE, Shelf
 from equipoise.games.bet_menu import MENUS
 from equipoise.games.gamedef import GAMES, preset_names
 from equipoise.runs.recipe import RECIPES
+from equipoise.spots.problem import read_problem
 from equipoise.spots.spot import SPOTS, load_spot
 
 SHELVES = (GAMES, MENUS, RECIPES, SPOTS)
@@ -61,4 +62,6 @@ def test_every_shipped_file_goes_into_the_wheel() -> None:
 
 
 def test_a_shipped_spot_is_called_by_its_name() -> None:
-    assert load_spot("turn").name == "turn"
+    assert load_spot("turn").name == read_problem("turn").name == "turn"
+    with pytest.raises(InputError, match="no spot or game 'trun'; near: turn"):
+        read_problem("trun")

@@ -67,6 +67,8 @@ class What:
             raise InputError(f"translate={shown(translate)}", remedy=f"use {', '.join(TRANSLATIONS)}")
         found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"))
         if found.is_stored:
+            if name.endswith(".py"):
+                raise InputError(f"{name} is a Python file", remedy=f"name the agent in it, e.g. {name}:agent")
             return found
         if found.strategy is not None:
             raise InputError(f"no run {shown(name)}, so no strategy={shown(found.strategy)}", remedy="name a run")

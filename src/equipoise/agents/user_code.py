@@ -41,7 +41,8 @@ def load_object(reference: str) -> object:
     try:
         return getattr(module, name)
     except AttributeError:
-        defined = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        here = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        defined = [key for key in here if not key.startswith("_")]
         remedy = f"it has {', '.join(defined[-MOST_NAMES:])}" if defined else "define a function of a view there"
         raise InputError(f"no {name} in {home}", remedy=remedy) from None
 

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import load_toml
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import STREETS, GameRules
 
 Size: TypeAlias = float | str
@@ -131,10 +132,10 @@ def _threshold(value: Any, where: str) -> float:
     return float(value)
 
 
-def load_menu(name_or_file: str | Path, rules: GameRules) -> BetMenu:
+def load_menu(name_or_file: str | Path, game: GameRules | str) -> BetMenu:
     """A built-in menu, or that of a TOML file with a `[betting]` table (a recipe, say), for a game."""
     name = str(name_or_file)
-    return BetMenu.from_table(load_menu_table(name), rules.rounds, name=Path(name).stem, where=name)
+    return BetMenu.from_table(load_menu_table(name), as_game(game).rounds, name=Path(name).stem, where=name)
 
 
 def load_menu_table(name: str) -> Mapping[str, Any]:
