@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,24 @@ def test_every_measure_takes_it(folder: Path) -> None:
     from my_bot_functions import calls  # type: ignore[import-not-found]
 
     assert equipoise.measure_agent(calls, game="leduc", threads=1).exploitability > 0  # type: ignore[union-attr]
+
+
+def test_every_table_takes_it(folder: Path) -> None:
+    assert folder
+    bot, game = "my_bot.py:agent", "holdem.nolimit"
+    assert "token" in equipoise.SlumbotTable(bot, game=game, seed=1).new_hand({})
+    typed = io.StringIO("call\ncheck\n" * 20)
+    assert equipoise.play_terminal(bot, typed, io.StringIO(), game="leduc", hands=2, seed=1).hands == 2
+    found: list[Any] = []
+
+    def sit_down(ports: tuple[int, int]) -> None:
+        for port in ports:
+            threading.Thread(
+                target=lambda port=port: found.append(equipoise.play_at(bot, "127.0.0.1", port, game="leduc"))
+            ).start()
+
+    dealt = equipoise.deal_match("leduc", 20, seed=1, on_ports=sit_down)
+    assert (dealt.hands, dealt.corrected) == (20, (0, 0))
 
 
 @pytest.fixture(autouse=True)

@@ -160,12 +160,12 @@ def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str
         raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
     read = [What.read(what) if isinstance(what, str) else None for what in whats]
     named = [what is not None and what.is_named for what in read]
-    order = [1 if what and what.is_own else 2 * named[at] or _is_function(whats[at]) for at, what in enumerate(read)]
+    any_game = [what.is_named or what.is_own if what else _is_function(whats[at]) for at, what in enumerate(read)]
     if menu is not None and not any(named):
         raise InputError("a menu, and no named agent", remedy="leave it out: all agents have bets of their own")
     known: str | GameRules = as_game(game) if game else ""
     players: dict[int, Agent] = {}
-    for at in sorted(range(len(whats)), key=order.__getitem__):
+    for at in sorted(range(len(whats)), key=lambda at: (any_game[at], named[at])):
         what = whats[at]
         if isinstance(what, str):
             players[at] = load_player(what, known, menu if named[at] else None)
