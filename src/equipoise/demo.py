@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 import equipoise
-from equipoise.agents.table import TableAgent
+from equipoise.agents.agent import Agent
 from equipoise.cards.hand_ranks import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
 from equipoise.cli.output import open_output
@@ -125,12 +125,12 @@ def _blueprint() -> None:
     print(f"   drawn in {FOLDER / 'progress.png'}\n")
 
 
-def _bound(agent: TableAgent) -> LocalBestResponse:
+def _bound(agent: Agent) -> LocalBestResponse:
     with stage_bar() as progress:
         return equipoise.local_best_response(agent, hands=LBR_HANDS, progress=progress)
 
 
-def _matches(agent: TableAgent) -> list[MatchResult]:
+def _matches(agent: Agent) -> list[MatchResult]:
     found = []
     for name in OPPONENTS:
         with progress_bar(f"against {name}") as progress:

@@ -20,13 +20,13 @@ import equipoise
 import naive_features as naive
 from equipoise import BucketMap, Deck, GameRules, InputError, load_game
 from equipoise.abstraction.clustering.public_boards import public_distances
-from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.maps.hierarchy import board_distances
 from equipoise.abstraction.report import pictures, summary
 from equipoise.abstraction.report.numbers import AbstractionReport, describe
 from equipoise.abstraction.report.public_clusters import in_the_plane
 from equipoise.games.gamedef import write_gamedef
 from equipoise.runs import abstraction as reporting
+from equipoise.runs.recipe import RECIPES, load_recipe
 from equipoise.strategy.abstract_game import read_abstract_game
 from naive import canonical
 
@@ -485,8 +485,8 @@ def test_help_has_an_example(command: str) -> None:
     assert "--json" in text
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "recipes").rglob("*.toml")))
-def test_shipped_recipes_can_be_read(path: Path) -> None:
-    read = read_abstract_game(load_recipe_table(path), path=path)
+@pytest.mark.parametrize("name", RECIPES.names())
+def test_shipped_recipes_can_be_read(name: str) -> None:
+    read = load_recipe(name).game
     assert read.rules.limit or read.menu is not None
-    assert path.read_text().startswith("# ")
+    assert RECIPES.find(name).read_text().startswith("# ")

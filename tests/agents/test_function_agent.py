@@ -147,14 +147,14 @@ def test_what_cannot_be_measured_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(InputError, match="tells suits apart"):
         exploitability("leduc", by_suit, threads=1)
-    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"questions.*local_best_response"):
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"questions.*method lbr"):
         patch.setattr("equipoise.agents.function.MOST_QUESTIONS", 50)
         exploitability("leduc", uniform, threads=1)
     with pytest.raises(InputError, match="functions change"):
         exploitability("leduc", uniform, threads=1, out="x.flops")
     with pytest.raises(InputError, match="cannot be measured"):
         exploitability("leduc", 3, threads=1)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no game or file 'chess'"):
+    with pytest.raises(InputError, match="no game 'chess'"):
         exploitability("chess", "uniform")
     with pytest.raises(InputError, match="plays any game"):
         match(uniform, "always-call", hands=20)

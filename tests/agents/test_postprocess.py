@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise import InputError, PostProcess, build_tree, exploitability, load_game, process_profile
+from equipoise import InputError, PostProcess, build_tree, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.agent import View, track_to
 from equipoise.agents.blueprint import profile_agent
-from equipoise.agents.postprocess import SAME, process_row
+from equipoise.agents.postprocess import SAME, process_profile, process_row
 from equipoise.agents.table import TableAgent
 from equipoise.core.jit import F64
 from equipoise.games.bet_menu import load_menu

@@ -299,7 +299,7 @@ def test_options_reach_the_agent() -> None:
     agent = load_player("uniform?post=purify&translate=nearest&menu=pot", "holdem.nolimit")
     assert agent.post == PostProcess.read("purify") and agent.translation == "nearest"
     assert agent.tree.menu is not None and agent.tree.menu.name == "pot"
-    assert What.read("runs/a?post=tartanian7:0.2").post.threshold == 0.2
+    assert What.read("uniform?post=tartanian7:0.2").post.threshold == 0.2
 
 
 def test_two_games_do_not_meet() -> None:

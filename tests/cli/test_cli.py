@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-SPOT = str(Path(__file__).parents[2] / "spots" / "turn.toml")
+from equipoise.spots.spot import SPOTS
+
+SPOT = str(SPOTS.find("turn"))
 NO_LIMIT_LEDUC = """GAMEDEF
 nolimit
 numPlayers = 2
@@ -79,7 +81,7 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["equity", "AhKh", "QQ", "--board", "2c 2c Jh"], "twice"),
         (["bench", "nothing"], "nothing"),
         (["solve", "leduc", "--menu", "pot"], "limit game"),
-        (["solve", SPOT, "--menu", "pot"], "turn.toml' is a spot"),
+        (["solve", SPOT, "--menu", "pot"], "is a spot"),
         (["solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
         (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need at least 336,043.7"),
         (["solve", "leduc", "--storage", "int8"], "int8"),

@@ -16,9 +16,8 @@ import equipoise
 from equipoise import InputError, Solution
 from equipoise.cli.commands.registry import app
 
-ROOT = Path(__file__).parents[2]
-SPOT = str(ROOT / "spots" / "turn.toml")
-RECIPE = str(ROOT / "recipes" / "abstractions" / "small.toml")
+SPOT = "turn"
+RECIPE = "small"
 START = "import os, signal, sys\nfrom equipoise.cli import main\n"
 
 

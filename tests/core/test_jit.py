@@ -66,7 +66,7 @@ class SmallPackage:
     def make(cls, folder: Path) -> SmallPackage:
         package = folder / "source" / "equipoise"
         package.mkdir(parents=True)
-        shutil.copy(PACKAGE / "__init__.py", package)
+        (package / "__init__.py").touch()
         shutil.copytree(PACKAGE / "core", package / "core", ignore=shutil.ignore_patterns("__pycache__"))
         small = cls(folder)
         small.write("other", "VALUE = 1\n")

@@ -26,6 +26,7 @@ from dose import Tally
 
 GUARD = 20.0  # seconds; readers take milliseconds
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "equipoise"
 
 _TOKEN = re.compile(r"[A-Za-z_]+|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 NUMBERS = (
@@ -188,7 +189,7 @@ class Reader:
 
 
 def _recipes() -> tuple[str, ...]:
-    return tuple(path.read_text() for path in sorted((ROOT / "recipes").rglob("*.toml")))
+    return tuple(path.read_text() for path in sorted((PACKAGE / "runs").rglob("*.toml")))
 
 
 LOCKED = """board = "Qs Jh 2h 8d 5c"
@@ -265,7 +266,7 @@ class Readers:
         metrics, pair = (self.run / "metrics.jsonl").read_text(), _text(self.pair)
         games = tuple(equipoise_gamedefs())
         lines = ("check, bet 2, call", "bet 2, raise 4, fold", "check, check", "check,bet 2,raise 6,call|Ks", "|Kh")
-        spots = tuple(path.read_text() for path in sorted((ROOT / "spots").glob("*.toml")))
+        spots = tuple(path.read_text() for path in sorted((PACKAGE / "spots").rglob("*.toml")))
         self.all = {
             reader.name: reader
             for reader in (

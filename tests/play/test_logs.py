@@ -11,14 +11,14 @@ import pokerkit
 import pytest
 
 from engines import pokerkit_replay
-from equipoise import GameRules, InputError, LogWriter, load_game, replay
+from equipoise import GameRules, InputError, load_game, replay
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import named_player
 from equipoise.cli.render.match import print_replay
 from equipoise.games.betting_state import Deal
 from equipoise.games.notation.acpc import read_log_state
 from equipoise.games.notation.phh import phh_text, read_phh
-from equipoise.play.logs import MOST_LINE, log_names
+from equipoise.play.logs import MOST_LINE, LogWriter, log_names
 from equipoise.play.match import match
 from play import longest_hand, random_deal, random_hand
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise import InputError, Tournament, tournament
+from equipoise import InputError, Tournament
 from equipoise.cli.render.match import print_tournament
-from equipoise.play.tournament import seed_of, short_name
+from equipoise.play.tournament import seed_of, short_name, tournament
 
 
 @dataclass(frozen=True)

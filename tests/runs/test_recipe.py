@@ -9,8 +9,9 @@ import pytest
 from equipoise import InputError, load_game
 from equipoise.abstraction.maps.build import build_map
 from equipoise.games.gamedef import write_gamedef
+from equipoise.runs.abstraction import abstract_game
 from equipoise.runs.cost import cost_of
-from equipoise.runs.recipe import Recipe, load_recipe, read_recipe, recipe_names
+from equipoise.runs.recipe import RECIPES, Recipe, load_recipe, read_recipe, recipe_names
 from equipoise.runs.recipe_text import apply_overrides, write_toml
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -53,7 +54,7 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\n[stop]\nexploitability = 1', "stop.exploitability without a measure"),
         ('game = "leduc"\n[checkpoint]\nkeep = 0', "checkpoint.keep"),
         ('game = "leduc"\n[measure]\nmethod = "guess"', "measure.method"),
-        ('game = "holdem.nolimit"\nbetting = "none"', "none: no menu"),
+        ('game = "holdem.nolimit"\nbetting = "none"', "no menu 'none'"),
         ('game = "holdem.nolimit"\nbetting = 3', "betting is not a table"),
         ('game = "holdem.nolimit"\n[betting]\nbet = ["huge"]', "size 'huge'"),
         (NO_LIMIT.format('turn = { method = "emd" }'), "turn: emd needs buckets"),
@@ -144,6 +145,30 @@ def test_a_game_file_is_found_beside_the_recipe(tmp_path: Path) -> None:
     assert recipe.name == "my"
 
 
+def test_paths_in_a_recipe_are_beside_it_and_overrides_are_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, here = tmp_path / "recipes", tmp_path / "here"
+    for folder, size in ((beside, 0.25), (here, 0.75)):
+        folder.mkdir()
+        (folder / "my.game").write_text(write_gamedef(load_game("holdem.nolimit")))
+        (folder / "bets.toml").write_text(f"bet = [{size}]\n")
+    (here / "my.game").write_text(write_gamedef(load_game("leduc")))
+    cards = '[cards]\nriver = { method = "emd", buckets = 2 }\n'
+    (beside / "my.toml").write_text(f'game = "my.game"\nbetting = "bets.toml"\n{cards}')
+    monkeypatch.chdir(here)
+    for name in (beside / "my.toml", "../recipes/my.toml"):
+        recipe = load_recipe(name)
+        assert recipe.game.rules == load_game("holdem.nolimit")
+        assert recipe.game.betting == {"bet": [0.25]}
+        assert abstract_game(name, None).betting == {"bet": [0.25]}
+    assert load_recipe(beside / "my.toml", ["betting=bets.toml"]).game.betting == {"bet": [0.75]}
+    assert load_recipe("leduc", ["game=my.game"]).game.rules == load_game("leduc")
+    (beside / "my.game").unlink()
+    with pytest.raises(InputError, match=r"my\.game"):  # not the one that lies here
+        load_recipe(beside / "my.toml")
+
+
 SMALL_CARDS = (
     '[cards]\npreflop = "lossless"\nflop = { method = "percentile", buckets = 2, feature = "ehs" }\n',
     '[cards]\npreflop = { method = "percentile", buckets = 2, feature = "ehs" }\n'
@@ -176,6 +201,6 @@ def test_every_shipped_recipe_is_whole(name: str) -> None:
     cost = cost_of(recipe)
     assert cost.infosets == SlotLayout(build_tree(recipe.game.rules, recipe.game.menu), cost.buckets).infosets
     assert recipe.stop.minutes or recipe.stop.iterations
-    header = (Path(__file__).parents[2] / "recipes" / f"{name}.toml").read_text()
+    header = RECIPES.find(name).read_text()
     for number in (f"{cost.nodes:,}", f"{cost.infosets:,}"):
         assert number in header, f"{name}: its header does not say {number}"

@@ -16,7 +16,6 @@ from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.lines import find_line, line_of
 
 DATA = Path(__file__).parents[1] / "data"
-SPOTS = Path(__file__).parents[2] / "spots"
 
 RIVER = """
 board = "Qs Jh 2h 8d 5c"
@@ -42,7 +41,7 @@ def reference() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def turn() -> Solution:
-    return equipoise.solve(load_spot(SPOTS / "turn.toml"), target=0.02, threads=1)
+    return equipoise.solve(load_spot("turn"), target=0.02, threads=1)
 
 
 def by_hand(view, values):  # type: ignore[no-untyped-def]
@@ -50,7 +49,7 @@ def by_hand(view, values):  # type: ignore[no-untyped-def]
 
 
 def test_the_tree_is_the_reference_tree(reference) -> None:  # type: ignore[no-untyped-def]
-    tree = load_spot(SPOTS / "turn.toml").tree()
+    tree = load_spot("turn").tree()
     ours = {}
     for node in np.flatnonzero(tree.kind == DECISION):
         names = [name.replace("all-in", "allin") for name in _names(tree, int(node))]
@@ -123,7 +122,7 @@ def test_a_locked_opponent_who_always_folds_is_bluffed_with_everything() -> None
 
 
 def test_a_lock_on_the_river_changes_the_turn() -> None:
-    text = (SPOTS / "turn.toml").read_text().replace("target = 0.1", "target = 1.0")
+    text = load_spot("turn").text.replace("target = 0.1", "target = 1.0")
     free = equipoise.solve(read_spot(text), threads=1)
     lock = '\n[[lock]]\nline = "check, check, bet 100"\nstrategy = { fold = 1.0 }\n'
     locked = equipoise.solve(read_spot(text + lock), threads=1)
@@ -171,7 +170,7 @@ def test_mirror_boards_show_mirror_hands() -> None:
 
 
 def test_lines_name_every_node_and_find_it_again() -> None:
-    tree = load_spot(SPOTS / "turn.toml").tree()
+    tree = load_spot("turn").tree()
     for node in np.flatnonzero(tree.kind == DECISION):
         assert find_line(tree, line_of(tree, int(node))) == node
     assert find_line(tree, " Check ,ALL-IN") == find_line(tree, "check, all-in 800")
@@ -310,7 +309,7 @@ def test_bad_spots_are_one_clear_line(change: str, said: str) -> None:
 def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.spots.problem.MOST_NODES", 150)
     with pytest.raises(InputError, match="over 150 nodes"):
-        equipoise.solve(load_spot(SPOTS / "turn.toml"), threads=1)
+        equipoise.solve(load_spot("turn"), threads=1)
 
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from equipoise.spots.solve import solve
 from equipoise.spots.spot import load_spot
 from equipoise.walk.table_storage import AVERAGE, REGRET, UNITS, decode, encode, phase
 
-SPOTS = Path(__file__).parents[2] / "spots"
 LEDUC_VALUE = -0.0856064
 TURN = """
 board = "Ah 9h 4c 9d"
@@ -116,7 +115,7 @@ def test_leduc_is_solved_and_rounding_to_nearest_would_not(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("name", "variant"), [("river", "practical"), ("turn", "cfr+")])
 def test_spots_reach_their_target_and_the_same_values(name: str, variant: str) -> None:
-    spot = load_spot(SPOTS / f"{name}.toml")
+    spot = load_spot(name)
     target = 0.1
     sixteen = solve(spot, target=target, variant=variant, threads=1, storage="int16")
     floats = solve(spot, target=target, variant=variant, threads=1)
@@ -128,7 +127,7 @@ def test_spots_reach_their_target_and_the_same_values(name: str, variant: str) -
 
 
 def test_tables_are_half_as_large() -> None:
-    problem = Problem.of_spot(load_spot(SPOTS / "turn.toml"))
+    problem = Problem.of_spot(load_spot("turn"))
     floats, sixteen = VectorCFR(problem.engine()), VectorCFR(problem.engine(stored=np.int16))
     for table in ("regret", "average"):
         assert 2 * getattr(sixteen, table).nbytes == getattr(floats, table).nbytes

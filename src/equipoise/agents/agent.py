@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
+from equipoise.agents.user_code import error_place, error_text
 from equipoise.cards.deck import hole_index
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, shown
@@ -164,7 +165,13 @@ class FunctionAgent(Tracked):
 
     def ask(self, view: View) -> dict[int, float]:
         """The function's answer as probabilities by action; invalid answers are refused."""
-        answer = self.function(view)
+        try:
+            answer = self.function(view)
+        except Exception as error:
+            raise InputError(
+                f"agent {shown(self.name)} fails {view_text(view)}: {error_text(error)}", where=error_place(error),
+                remedy="correct it there",
+            ) from error  # fmt: skip
         given: object = {answer: 1.0} if _is_whole(answer) else answer
         if not isinstance(given, Mapping):
             raise self._wrong(view, answer, "neither an action nor probabilities by action")

@@ -91,7 +91,7 @@ class FunctionStrategy:
                 raise InputError(
                     f"agent {shown(self.name)} tells suits apart: {_mix_text(answer)} {view_text(view)}, but "
                     f"{_mix_text(theirs)} with {deck.text(other.hole)}",
-                    remedy="play suits alike, or use local_best_response",
+                    remedy="play suits alike, or use the method lbr",
                 )
         return answer
 
@@ -115,7 +115,7 @@ class FunctionStrategy:
 
 def _too_many(asked: int) -> InputError:
     return InputError(
-        f"a function would be asked {asked:,} questions and more", remedy="use local_best_response, or a smaller game"
+        f"a function would be asked {asked:,} questions and more", remedy="use the method lbr, or a smaller game"
     )
 
 

@@ -1,8 +1,9 @@
-"""Agents by name (a command's WHAT): a run folder, a strategy file or a named agent, with options after `?`.
+"""Agents by name (a command's WHAT): a run folder, a strategy file, a named agent, or one of the user's in Python.
 
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
 how bets outside the tree are read (`agents/translate.py`), `menu` the bet menu of a named agent in a no-limit game,
-`strategy` the average or current strategy of a run, from its newest checkpoint.
+`strategy` the average or current strategy of a run, from its newest checkpoint. `my_bot.py:agent` is a function of a
+view, or an agent, in a Python file; `package.module:agent` in a module (`agents/user_code.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.table import TableAgent
 from equipoise.agents.translate import TRANSLATIONS
+from equipoise.agents.user_code import is_reference, load_object
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.shipped import no_such
 from equipoise.core.files.text import is_file, is_folder
 from equipoise.games.bet_menu import BetMenu
-from equipoise.games.gamedef import load_game
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.runs.strategy import run_strategy
 from equipoise.strategy.file import StrategyFile, load_strategy
@@ -63,13 +66,34 @@ class What:
         if translate not in TRANSLATIONS:
             raise InputError(f"translate={shown(translate)}", remedy=f"use {', '.join(TRANSLATIONS)}")
         found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"))
-        if found.strategy is not None and found.is_named:
+        if found.is_stored:
+            if name.endswith(".py"):
+                raise InputError(f"{name} is a Python file", remedy=f"name the agent in it, e.g. {name}:agent")
+            return found
+        if found.strategy is not None:
             raise InputError(f"no run {shown(name)}, so no strategy={shown(found.strategy)}", remedy="name a run")
+        if found.is_own and set(options) - {"menu"}:
+            raise InputError(f"options for {shown(name)}", remedy="leave them out: the agent decides by itself")
+        if name not in NAMES and not found.is_own:
+            raise no_such(
+                "agent, run or strategy file", name, NAMES, "name a run folder, a strategy file or FILE.py:NAME"
+            )
         return found
 
     @property
+    def is_stored(self) -> bool:
+        """A run folder or a strategy file."""
+        return self.name not in NAMES and (is_file(self.name) or is_folder(self.name))
+
+    @property
+    def is_own(self) -> bool:
+        """A user's, in Python."""
+        return not self.is_stored and is_reference(self.name)
+
+    @property
     def is_named(self) -> bool:
-        return self.name in NAMES or not (is_file(self.name) or is_folder(self.name))
+        """One of `NAMES`: it ignores its cards, and plays any game with any menu."""
+        return self.name in NAMES
 
     def open(self, game: str | GameRules, *, copied: bool = False) -> StrategyFile:
         """The strategy file of a run or file; its game must be `game`, if given."""
@@ -85,19 +109,37 @@ class What:
 
     def rules(self, game: str | GameRules) -> GameRules:
         """The game of a named agent."""
-        if isinstance(game, GameRules):
-            return game
         if not game:
             raise InputError(f"{self.name} plays any game", remedy="name one, e.g. --game holdem.limit")
-        return load_game(game)
+        return as_game(game)
+
+    def own(self, game: str | GameRules) -> Agent:
+        """The user's agent: a function of a view, or an object that gives the probabilities of actions in a view."""
+        found = load_object(self.name)
+        if isinstance(found, type):
+            raise InputError(f"{self.name} is a class", remedy="name a function of a view, or an object of this class")
+        if isinstance(found, TableAgent | FunctionAgent):
+            return as_agent(found, game)
+        if _is_agent(found):
+            return as_agent(_by_probabilities(found), game)
+        if not _is_function(found):
+            raise InputError(
+                f"{self.name} is neither a function of a view nor an agent, but of type {type(found).__name__}",
+                remedy="name a function, or an object with name, rules and probabilities(view)",
+            )
+        return FunctionAgent(self.name, self.rules(game), found)
 
 
-def load_player(what: str, game: str | GameRules = "", menu: str | None = None, *, copied: bool = False) -> TableAgent:
+def load_player(what: str, game: str | GameRules = "", menu: str | None = None, *, copied: bool = False) -> Agent:
     """The agent that plays a WHAT. Named agents play the bets of `menu` in no-limit games.
 
     `copied` reads its strategy into memory: for servers, which must survive a truncated file.
     """
     asked = What.read(what, menu)
+    if asked.is_own:
+        if asked.menu is not None:
+            raise InputError(f"a menu for {asked.name}", remedy="leave it out: the agent chooses its bets itself")
+        return asked.own(game)
     if asked.is_named:
         named = CardBlindStrategy(asked.name)
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
@@ -106,22 +148,24 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
 
 
 Playing: TypeAlias = Agent | Function | str
-Measurable: TypeAlias = Strategy | TableAgent | FunctionAgent | Function | str
+Measurable: TypeAlias = Strategy | Agent | Function | str
 
 
 def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str | None = None) -> list[Agent]:
     """The agents of a match: agents, functions of a view, or names as in commands.
 
-    Functions and named agents play the game of the others if none is given.
+    Functions and named agents play the game of the others if none is given, so these are loaded first.
     """
     if len(whats) < PLAYERS:
         raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
-    named = [isinstance(what, str) and What.read(what).is_named for what in whats]
+    read = [What.read(what) if isinstance(what, str) else None for what in whats]
+    named = [what is not None and what.is_named for what in read]
+    any_game = [what.is_named or what.is_own if what else _is_function(whats[at]) for at, what in enumerate(read)]
     if menu is not None and not any(named):
         raise InputError("a menu, and no named agent", remedy="leave it out: all agents have bets of their own")
-    known: str | GameRules = load_game(game) if game and isinstance(game, str) else game
+    known: str | GameRules = as_game(game) if game else ""
     players: dict[int, Agent] = {}
-    for at in sorted(range(len(whats)), key=lambda at: named[at] or _is_function(whats[at])):
+    for at in sorted(range(len(whats)), key=lambda at: (any_game[at], named[at])):
         what = whats[at]
         if isinstance(what, str):
             players[at] = load_player(what, known, menu if named[at] else None)
@@ -131,25 +175,34 @@ def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str
     return [players[at] for at in range(len(whats))]
 
 
-def as_agent(what: Playing, game: str | GameRules = "") -> Agent:
-    """An agent: as given, from a function of a view, or by name."""
+def as_agent(what: Playing, game: str | GameRules = "", menu: str | None = None) -> Agent:
+    """An agent as given, from a function of a view, or by name: what every function does that takes an agent."""
     if isinstance(what, str):
-        return load_player(what, game)
-    rules = load_game(game) if game and isinstance(game, str) else game
+        return load_player(what, game, menu)
+    rules = as_game(game) if game else None
     if _is_function(what):
-        if not isinstance(rules, GameRules):
+        if rules is None:
             raise InputError(f"{_function_name(what)} plays any game", remedy='name one, e.g. game="leduc"')
         return FunctionAgent(_function_name(what), rules, what)
     if not all(hasattr(what, part) for part in ("name", "rules", "act")):
         raise InputError(f"{shown(repr(what))} is no agent", remedy="give an agent, a function of a view, or a name")
     agent = cast(Agent, what)
-    if isinstance(rules, GameRules) and agent.rules != rules:
+    if rules is not None and agent.rules != rules:
         raise InputError(f"{agent.name} plays {agent.rules.name or 'another game'}", remedy="leave out the game")
     return agent
 
 
 def _is_function(what: object) -> TypeGuard[Function]:
     return callable(what) and not hasattr(what, "rules")
+
+
+def _is_agent(what: object) -> TypeGuard[Agent]:
+    return all(hasattr(what, part) for part in ("name", "rules", "probabilities"))
+
+
+def _by_probabilities(agent: Agent) -> FunctionAgent:
+    """An agent whose answers are checked: its action is drawn from its probabilities."""
+    return FunctionAgent(agent.name, agent.rules, agent.probabilities)
 
 
 def _function_name(function: object) -> str:
@@ -181,10 +234,20 @@ def one_bucket(rules: GameRules) -> BucketMap:
 
 
 def load_agent(
-    what: str, game: str | GameRules = "", menu: str | None = None
+    what: Measurable, game: str | GameRules = "", menu: str | None = None
 ) -> tuple[Strategy, GameRules, BetMenu | str | None]:
     """The strategy of a WHAT for the exact measure (post-processed, in its own tree), its game and its bets."""
+    if not isinstance(what, str):
+        rules = as_game(game) if game else getattr(what, "rules", None)
+        if rules is None:
+            raise InputError(f"{_function_name(what)} plays any game", remedy='name one, e.g. game="leduc"')
+        strategy, bets = as_strategy(what, rules, menu)
+        return strategy, rules, bets
     asked = What.read(what, menu)
+    if asked.is_own:
+        agent = asked.own(game)
+        strategy, bets = as_strategy(agent, agent.rules, asked.menu)
+        return strategy, agent.rules, bets
     if asked.is_named:
         named = CardBlindStrategy(asked.name)
         if asked.post.method != "none":
@@ -194,10 +257,10 @@ def load_agent(
         raise InputError(
             f"translate={asked.translate} in an exact measurement", remedy="leave it out: all bets are in the tree"
         )
-    strategy = asked.open(game)
-    name = strategy.name if asked.post.method == "none" else f"{strategy.name} {asked.post}"
-    profile = process_profile(strategy.profile, asked.post)
-    return profile_agent(name, profile, strategy.buckets), strategy.rules, strategy.game.menu
+    stored = asked.open(game)
+    name = stored.name if asked.post.method == "none" else f"{stored.name} {asked.post}"
+    profile = process_profile(stored.profile, asked.post)
+    return profile_agent(name, profile, stored.buckets), stored.rules, stored.game.menu
 
 
 def as_strategy(
@@ -220,5 +283,7 @@ def as_strategy(
         assert isinstance(agent, FunctionAgent)
         return FunctionStrategy(agent), menu
     if not all(hasattr(what, part) for part in ("tables", "never", "by_bucket")):
+        if _is_agent(what):
+            return FunctionStrategy(_by_probabilities(what)), menu
         raise InputError(f"{shown(repr(what))} cannot be measured", remedy="give a strategy, a function, or a name")
     return cast(Strategy, what), menu

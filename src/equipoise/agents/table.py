@@ -118,6 +118,9 @@ class TableAgent(Tracked):
     def __post_init__(self) -> None:
         translation_number(self.translation)
 
+    def __repr__(self) -> str:
+        return f"TableAgent({self.name}: {self.rules.name or 'unnamed'}, {self.post})"
+
     @property
     def tree(self) -> BettingTree:
         return self.layout.tree

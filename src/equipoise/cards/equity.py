@@ -22,6 +22,7 @@ from equipoise.cards.deck import FULL_DECK, hole_cards
 from equipoise.cards.hand_ranks import BLOCKED, Ranker, RankTables, rank_of_key, showdown_order
 from equipoise.cards.ranges import HOLES, Range, hole_text
 from equipoise.cards.symmetry import Renaming, deal_classes, renamed_holes, renamings_that_keep
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8, U16, U32, U64, inlined, kernel
 from equipoise.core.machine import thread_count
@@ -41,6 +42,20 @@ class Equity:
     hole_equity: tuple[F64, F64]  # [hole], NaN where the range has no such hole or no opponent's hole fits
     boards: int  # how many completions of the board each pair of hands meets
     walked: int  # how many completions were evaluated
+
+    def __repr__(self) -> str:
+        return f"Equity({self.equity[0]:.2%} against {self.equity[1]:.2%})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each hand of either side."""
+        return [
+            {"side": side, "hand": hole_text(hole), "equity": share}
+            for side, shares in enumerate(self.hole_equity)
+            for hole, share in enumerate(shares.tolist())
+            if share == share
+        ]
+
+    _repr_html_ = table_html
 
     @property
     def lose(self) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from equipoise.core.errors import InputError, shown
 
 HOLES = 1326
 MOST_CHARACTERS = 100_000
+MOST_REPR = 60  # characters of a range in its repr
 MOST_BODIES = 4096  # parts of ranges, without weights, whose holes are remembered
 _EXAMPLE = "write e.g. QQ+, AKs, A5s-A2s, KQo:0.5, AhKh"
 _CLASS = re.compile(r"([2-9TJQKA])([2-9TJQKAX])([SO]?)")
@@ -98,7 +100,27 @@ class Range:
         return ",".join(_parts(self.weights))
 
     def __repr__(self) -> str:
-        return f"Range.read({str(self)!r})"
+        text = str(self)
+        return (
+            f"Range.read({text!r})"
+            if len(text) <= MOST_REPR
+            else f"Range({text[:MOST_REPR]}...: {self.combos:g} holes)"
+        )
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each of the 169 hands that the range has: its mean weight, and its holes by weight."""
+        weights = [(cell.name, self.weights[list(cell.holes)]) for cell in GRID]
+        return [
+            {"hand": name, "weight": float(by_hole.mean()), "holes": float(by_hole.sum())}
+            for name, by_hole in weights
+            if by_hole.any()
+        ]
+
+    def _repr_html_(self) -> str:
+        from equipoise.cards.grid_html import grid_html
+        from equipoise.cards.range_grid import range_grid
+
+        return grid_html(range_grid(np.arange(HOLES), self.weights, np.ones((1, HOLES))), caption=repr(self))
 
     @property
     def combos(self) -> float:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import load_toml
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import STREETS, GameRules
 
 Size: TypeAlias = float | str
@@ -29,6 +30,7 @@ MOST_SIZES = 64
 MOST_FRACTION = 1e6
 UNCAPPED = 255
 _KEYS = (*LEVELS, "cap")
+MENUS = Shelf("menu", ("games/menus",), otherwise="give a TOML file, see docs/betting.md")
 
 
 @dataclass(frozen=True)
@@ -130,24 +132,15 @@ def _threshold(value: Any, where: str) -> float:
     return float(value)
 
 
-def menu_names() -> list[str]:
-    """The built-in menus."""
-    folder = Path(str(resources.files("equipoise.games") / "menus"))
-    return sorted(path.stem for path in folder.glob("*.toml"))
-
-
-def load_menu(name_or_file: str | Path, rules: GameRules) -> BetMenu:
+def load_menu(name_or_file: str | Path, game: GameRules | str) -> BetMenu:
     """A built-in menu, or that of a TOML file with a `[betting]` table (a recipe, say), for a game."""
     name = str(name_or_file)
-    return BetMenu.from_table(load_menu_table(name), rules.rounds, name=Path(name).stem, where=name)
+    return BetMenu.from_table(load_menu_table(name), as_game(game).rounds, name=Path(name).stem, where=name)
 
 
 def load_menu_table(name: str) -> Mapping[str, Any]:
     """The `[betting]` table of a built-in menu or a TOML file, as it is written there."""
-    path = Path(name)
-    if name in menu_names():
-        path = Path(str(resources.files("equipoise.games") / "menus" / f"{name}.toml"))
-    document = load_toml(path, "menu", f"built-in: {', '.join(menu_names())}; or give a TOML file, see docs/betting.md")
+    document = load_toml(MENUS.find(name), "menu", MENUS.otherwise)
     table = document.get("betting", document)
     if not isinstance(table, Mapping):
         raise InputError("betting is not a table", where=name, remedy="write [betting]")

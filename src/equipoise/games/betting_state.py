@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from equipoise.core.errors import InputError
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import GameRules
 
 FOLD = -1
@@ -60,8 +61,9 @@ class BettingState:
     street_start: int  # the chips each player had in when the round began; 0 in the first round, blinds are bets
 
     @classmethod
-    def start(cls, rules: GameRules) -> BettingState:
+    def start(cls, game: GameRules | str) -> BettingState:
         """The state after the blinds, before any action."""
+        rules = as_game(game)
         return cls(
             rules=rules,
             rounds=((),),

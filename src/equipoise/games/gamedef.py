@@ -8,15 +8,16 @@ An unknown key is refused, since a misspelt one would silently change the game.
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
 from equipoise.cards.deck import RANKS, SUITS, Deck
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.text import is_file, read_text
+from equipoise.core.files.shipped import Shelf
+from equipoise.core.files.text import read_text
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
+GAMES = Shelf("game", ("games/presets",), ".game", "give a gamedef file")
 _BY_PLAYER = ("stack", "blind")
 _SINGLE = ("numplayers", "numrounds", "numsuits", "numranks", "numholecards")
 _SPELLING = {
@@ -182,36 +183,31 @@ def write_gamedef(rules: GameRules) -> str:
 def preset_names() -> list[str]:
     """The built-in games, smallest first."""
     order = ["kuhn", "leduc", "rhode-island", "holdem.two-four", "holdem.flop", "holdem.limit", "holdem.nolimit"]
-    return [name for name in order if _preset(name).is_file()]
+    return [*order, *(name for name in GAMES.names() if name not in order)]
 
 
 def preset_about(name: str) -> str:
     """What a built-in game is: the comment at the head of its gamedef."""
-    return _preset(name).read_text().splitlines()[0].lstrip("# ")
-
-
-def _preset(name: str) -> Path:
-    return Path(str(resources.files("equipoise.games") / "presets" / f"{name}.game"))
+    return GAMES.find(name).read_text().splitlines()[0].lstrip("# ")
 
 
 @cache
-def _read_preset(name: str) -> GameRules:
-    return read_gamedef(_preset(name).read_text(), name=name, source=f"{name}.game")
+def _read_preset(path: Path) -> GameRules:
+    return read_gamedef(path.read_text(), name=path.stem, source=path.name)
+
+
+def as_game(game: str | Path | GameRules) -> GameRules:
+    """Rules as given, or those of a name or file: what every function does that takes a game."""
+    return game if isinstance(game, GameRules) else load_game(game)
 
 
 def load_game(name_or_file: str | Path) -> GameRules:
     """The rules of a built-in game, or of a gamedef file."""
-    name = str(name_or_file)
-    if name in preset_names():
-        return _read_preset(name)
-    path = Path(name)
+    shipped = GAMES.shipped(str(name_or_file))
+    if shipped is not None:
+        return _read_preset(shipped)
+    path = GAMES.find(name_or_file)
     try:
-        if is_file(path):
-            return read_gamedef(read_text(path), name=path.stem, source=name)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"cannot be read: {error}", where=shown(name), remedy="give a gamedef file") from None
-    raise InputError(
-        f"no game or file {shown(name)}", remedy=f"built-in games: {', '.join(preset_names())}, or give a gamedef file"
-    )
+        return read_gamedef(read_text(path), name=path.stem, source=str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path), remedy="give a gamedef file") from None

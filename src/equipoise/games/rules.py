@@ -42,6 +42,10 @@ class GameRules:
     three_card: bool = False
     name: str = field(default="", compare=False)
 
+    def __repr__(self) -> str:
+        betting = "limit" if self.limit else f"no-limit, {min(self.stacks) / self.big_blind:g} big blinds"
+        return f"GameRules({self.name or 'unnamed'}: {betting}, {self.deck.size} cards, rounds {self.rounds})"
+
     def __post_init__(self) -> None:
         for check in (self._check_rounds, self._check_chips, self._check_cards):
             check()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.agents.card_blind import CardBlindStrategy
-from equipoise.agents.named import load_agent, load_player
+from equipoise.agents.named import Measurable, as_agent, load_agent
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Progress, stage
 from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
@@ -21,9 +21,9 @@ METHODS = ("auto", "exact", "lbr")
 
 
 def measure_agent(
-    what: str,
+    what: Measurable,
     *,
-    game: str = "",
+    game: str | GameRules = "",
     menu: str | None = None,
     current: bool = False,
     method: str = "auto",
@@ -39,7 +39,9 @@ def measure_agent(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Exploitability | Referenced | LocalBestResponse:
-    """How exploitable a run, a strategy file or a named agent is; `current`: a run's current strategy, not its average.
+    """How exploitable an agent is: a run, a strategy file, a named one, an agent, or a function of a view.
+
+    `current` asks for a run's current strategy instead of its average.
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
     in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
@@ -50,6 +52,8 @@ def measure_agent(
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
     if current:
+        if not isinstance(what, str):
+            raise InputError("the current strategy of an agent", remedy="name a run")
         what += ("&" if "?" in what else "?") + "strategy=current"
     if reference_flops is not None and reference is None:
         raise InputError("flops of a reference, and no reference", remedy="name it")
@@ -59,7 +63,7 @@ def measure_agent(
     if method == "lbr":
         if by_flops:
             raise InputError("flops sampled or kept for lbr", remedy="leave that out, or use exact")
-        player = load_player(what, game, menu)
+        player = as_agent(what, game, menu)  # type: ignore[arg-type]
         if bets is not None and player.rules.limit:
             raise InputError(f"{player.rules.name} is a limit game: its bets are fixed", remedy="leave out the bets")
         return local_best_response(
@@ -78,6 +82,8 @@ def measure_agent(
         raise InputError("a seed for an exact measurement", remedy="leave it out: nothing is drawn at random")
     seed = 1 if seed is None else seed
     if reference is not None:
+        if not isinstance(what, str):
+            raise InputError("a reference for an agent without a name", remedy="name a run or a strategy file")
         if sample_flops is None:
             raise InputError("a reference without a sample", remedy="say how many flops to sample")
         return measure_by_reference(

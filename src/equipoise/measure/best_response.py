@@ -26,12 +26,13 @@ from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.named import Measurable, as_strategy
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.symmetry import deal_classes, renamings_that_keep
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, I32, I64
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
 from equipoise.games.bet_menu import BetMenu
-from equipoise.games.gamedef import load_game
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.flop_file import FlopFile
 from equipoise.measure.flop_sample import FlopSample
@@ -62,6 +63,19 @@ class Exploitability:
     seconds: float
     sample: FlopSample | None = None  # where flops were sampled
     all_flops: int = 0  # of the game, one per suit-isomorphism class
+
+    def __repr__(self) -> str:
+        width = "" if self.ci95_mbb is None else f" ± {self.ci95_mbb:.2f}"
+        return f"Exploitability({self.exploitability:.2f}{width} mbb/g, {self.method})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """What best responses win, in mbb/g: a row for each street where hands end, and one for all."""
+        parts = {**self.by_street, "all": self.player_values}
+        return [
+            {"ends": street, **{f"player {p}": self._mbb(v) for p, v in enumerate(of)}} for street, of in parts.items()
+        ]
+
+    _repr_html_ = table_html
 
     @property
     def ci95_mbb(self) -> float | None:
@@ -118,7 +132,7 @@ def exploitability(
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {' or '.join(METHODS)}")
     started = time.monotonic()
-    rules = game if isinstance(game, GameRules) else load_game(game)
+    rules = as_game(game)
     strategy, bets = as_strategy(agent, rules, menu)
     if out is not None and isinstance(strategy, FunctionStrategy):
         raise InputError(f"flops of the function {shown(strategy.name)}", remedy="leave out the file: functions change")

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from equipoise.agents.agent import Agent, Track, draw_index
+from equipoise.agents.named import Playing, as_agent
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import equities_against, equity_table, needs_table
 from equipoise.cards.symmetry import hole_card_table
@@ -60,6 +61,9 @@ class LocalBestResponse:
     from_street: str
     bets: tuple[Size, ...]
 
+    def __repr__(self) -> str:
+        return f"LocalBestResponse(at least {self.lbr:.1f} ± {self.ci95:.1f} mbb/hand, {self.hands:,} hands)"
+
     @property
     def lbr(self) -> float:
         """The average of both players' values, in mbb/hand."""
@@ -94,8 +98,9 @@ class LocalBestResponse:
 
 
 def local_best_response(
-    agent: Agent,
+    agent: Playing,
     *,
+    game: str | GameRules = "",
     hands: int | None = None,
     from_street: int | str = 0,
     bets: Sequence[Size] | str = (1.0, ALL_IN),
@@ -106,14 +111,16 @@ def local_best_response(
 ) -> LocalBestResponse:
     """What local best response wins against an agent: a lower bound on its exploitability.
 
-    Seats alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such
-    as `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in
-    bet menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of
-    hands does not depend on `threads` (0: all cores).
+    The agent may be a function of a view or a name (`agents/named.py`); `game` is for those that play any game. Seats
+    alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such as
+    `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in bet
+    menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of hands
+    does not depend on `threads` (0: all cores).
     """
-    rules = agent.rules
+    player = as_agent(agent, game)
+    rules = player.rules
     check_hole_cards(rules.hole_cards, "local best response")
-    responder = Responder(agent, read_street(from_street, rules), read_bets(bets))
+    responder = Responder(player, read_street(from_street, rules), read_bets(bets))
     if hands is not None:
         check_count(hands, "hands", LEAST_HANDS)
     if minutes is not None and not minutes > 0:

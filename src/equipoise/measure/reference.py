@@ -15,6 +15,7 @@ from typing import Any
 from equipoise.agents.named import load_agent
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Progress
+from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, measurement_of
 
 
@@ -45,7 +46,7 @@ def measure_by_reference(
     what: str,
     reference: str,
     *,
-    game: str = "",
+    game: str | GameRules = "",
     menu: str | None = None,
     sample_flops: int,
     out: str | Path | None = None,

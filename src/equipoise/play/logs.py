@@ -16,9 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Fraction
 from equipoise.games.betting_state import BettingState, Deal
+from equipoise.games.gamedef import as_game
 from equipoise.games.notation.acpc import LogState, log_state_text, read_log_state
 from equipoise.games.notation.phh import check_is_holdem, phh_text, read_phh
 from equipoise.games.rules import PLAYERS, GameRules
@@ -113,6 +115,13 @@ class Replay:
     ci95: float  # of either, in mbb/hand; assumes independent hands, so it is too wide for a duplicate match
     scored: bool  # whether it ends with a SCORE; an aborted match has none
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each player."""
+        found = zip(self.names, self.chips, self.mbb_per_hand, strict=True)
+        return [{"agent": name, "chips": chips, "mbb_per_hand": rate, "ci95": self.ci95} for name, chips, rate in found]
+
+    _repr_html_ = table_html
+
     def as_json(self) -> dict[str, Any]:
         return {
             "log": self.log,
@@ -170,8 +179,9 @@ class _Sums:
         self.scored = True
 
 
-def replay(log: str | Path, rules: GameRules, *, progress: Fraction | None = None) -> Replay:
+def replay(log: str | Path, game: str | GameRules, *, progress: Fraction | None = None) -> Replay:
     """Replay every hand of a log; the first line that disagrees is an error."""
+    rules = as_game(game)
     sums = _Sums(rules)
     read = _read_acpc if log_format(log) == ACPC else _read_phh
     try:

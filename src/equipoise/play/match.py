@@ -22,6 +22,7 @@ from equipoise.agents.agent import Agent
 from equipoise.agents.named import Playing, load_players
 from equipoise.agents.table import TableAgent
 from equipoise.cards.deck import check_hole_cards
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
@@ -65,6 +66,22 @@ class MatchResult:
     seconds: float
     aivat: dict[str, Any] | None = None
     seed: int = 1
+
+    def __repr__(self) -> str:
+        won = f"{self.mbb_per_hand:+.1f} ± {self.ci95:.1f} mbb/hand"
+        return f"MatchResult({self.names[0]} against {self.names[1]}: {won}, {self.hands:,} hands of {self.game})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row: rows of several matches make a table."""
+        row: dict[str, Any] = {
+            "agent": self.names[0],
+            "opponent": self.names[1],
+            "game": self.game,
+            "hands": self.hands,
+        }
+        return [row | {"mbb_per_hand": self.mbb_per_hand, "ci95": self.ci95, "duplicate": self.duplicate}]
+
+    _repr_html_ = table_html
 
     @property
     def hands_per_second(self) -> float:

@@ -15,9 +15,11 @@ from rich.console import Console
 from rich.text import Text
 
 from equipoise.agents.agent import Agent
+from equipoise.agents.named import Playing, as_agent
 from equipoise.cards.deck import RANKS, SUITS
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import BettingState, Deal
+from equipoise.games.rules import GameRules
 from equipoise.play.dealing import DEALS, PLAYERS_OWN, button, deal_hand, stream, view_of
 from equipoise.play.winnings import Winnings
 from equipoise.play.words import HELP, action_told, action_words, offers, read_action
@@ -33,10 +35,11 @@ class _LeaveError(Exception):
 
 
 def play_terminal(
-    agent: Agent,
+    opponent: Playing,
     source: TextIO,
     screen: TextIO,
     *,
+    game: str | GameRules = "",
     hands: int = 0,
     hint: Agent | None = None,
     seat: str = "both",
@@ -47,22 +50,23 @@ def play_terminal(
     `hint` is an agent whose probabilities for the person's cards are shown before every action. With seat `both`, the
     seats alternate and the person has the button first.
     """
+    agent = as_agent(opponent, game)
     if seat not in SEATS:
         raise InputError(f"seat {shown(seat)}", remedy=f"use {', '.join(SEATS)}")
     if hint and hint.rules != agent.rules:
         raise InputError("the hint is for another game", remedy=f"use an agent of {agent.rules.name or 'this game'}")
-    game = _Game(agent, source, _Screen(screen, agent), hint, seed)
+    table = _Game(agent, source, _Screen(screen, agent), hint, seed)
     has_button = button(agent.rules)
     values: list[int] = []
     try:
         while not hands or len(values) < hands:
             number = len(values)
             person = (has_button + number) % 2 if seat == "both" else has_button ^ (seat == "big-blind")
-            values.append(game.hand(number, person, sum(values)))
+            values.append(table.hand(number, person, sum(values)))
     except (_LeaveError, KeyboardInterrupt):
-        game.screen.say()
+        table.screen.say()
     won = Winnings.of(values, agent.rules.big_blind)
-    game.screen.say(f"You played {won}.")
+    table.screen.say(f"You played {won}.")
     return won
 
 

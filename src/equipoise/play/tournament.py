@@ -23,11 +23,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from equipoise.agents.agent import Agent
+from equipoise.agents.named import Playing, load_players
 from equipoise.core.arrays import F64
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.progress import Fraction
+from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
 
@@ -101,7 +104,12 @@ class Tournament:
         """The agents, best first."""
         return tuple(agent for agent, _ in reversed(self.removed))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def __repr__(self) -> str:
+        return f"Tournament({', '.join(self.names[agent] for agent in self.by_bankroll)}; {self.hands:,} hands a pair)"
+
+    _repr_html_ = table_html
+
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per agent, best bankroll first; columns in the same order."""
         order, bankrolls, widths = self.by_bankroll, self.bankrolls(), self.bankroll_ci95
         rows: list[dict[str, Any]] = []
@@ -136,7 +144,7 @@ class Tournament:
     def write(self, stem: str | Path) -> None:
         """STEM.json, STEM.csv (the matrix) and STEM.png (a heat map)."""
         try:
-            write_report(Path(stem), self.as_json(), self.rows(), lambda axes, _rows: self._draw(axes))
+            write_report(Path(stem), self.as_json(), self.to_rows(), lambda axes, _rows: self._draw(axes))
         except OSError as error:
             raise InputError(
                 f"cannot write {shown(str(stem))}: {error.strerror}", remedy="choose another place"
@@ -212,8 +220,9 @@ def tournament(
 
 
 def round_robin(
-    agents: Sequence[Agent],
+    agents: Sequence[Playing],
     *,
+    game: str | GameRules = "",
     hands: int = 100_000,
     duplicate: bool = True,
     seed: int = 1,
@@ -221,15 +230,19 @@ def round_robin(
     out: str | Path | None = None,
     progress: Fraction | None = None,
 ) -> Tournament:
-    """A tournament of matches; with `out`, OUT.json, .csv and .png, and finished pairs in the folder OUT.pairs."""
+    """A tournament of matches between agents, functions of a view, or names, as in `match`.
+
+    With `out`, it writes OUT.json, .csv and .png, and keeps finished pairs in the folder OUT.pairs.
+    """
+    players = load_players(agents, game)
 
     def play(one: Agent, two: Agent, hands: int, seed: int) -> MatchResult:
         return match(one, two, hands=hands, duplicate=duplicate, seed=seed, threads=threads)
 
-    made = {agent.name: getattr(agent, "fingerprint", agent.name) for agent in agents}
+    made = {agent.name: getattr(agent, "fingerprint", agent.name) for agent in players}
     settings = {"duplicate": duplicate, "agents": made}
     folder = None if out is None else Path(f"{out}.pairs")
-    found = tournament(agents, play, hands=hands, seed=seed, folder=folder, settings=settings, progress=progress)
+    found = tournament(players, play, hands=hands, seed=seed, folder=folder, settings=settings, progress=progress)
     if out is not None:
         found.write(out)
     return found

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.abstraction.report.lookup import HandBucket, describe_hand, read_hand
 from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
 from equipoise.core.errors import InputError, check_count, shown
@@ -19,7 +18,7 @@ from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
 from equipoise.core.progress import Progress
 from equipoise.games.rules import GameRules
-from equipoise.runs.recipe import check_keys
+from equipoise.runs.recipe import check_keys, load_table
 from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game
 from equipoise.tree.game_report import GameReport, game_report
 
@@ -63,7 +62,7 @@ def abstraction_report(
     """
     check_count(samples, "samples", 1, MOST_SAMPLES)
     check_fits(samples * BYTES_A_DEAL, f"{samples:,} samples", "use fewer")
-    read = _read(recipe, game)
+    read = abstract_game(recipe, game)
     folder = None if out is None else _Folder(Path(out))
     try:
         report = describe(read.name, read.buckets(progress), read.cards, samples=samples, seed=seed, progress=progress)
@@ -100,7 +99,7 @@ def abstraction_bucket(
     >>> found.bucket, found.on_this_board
     (1, ('4d', '3d', '3c'))
     """
-    read = _read(recipe, game)
+    read = abstract_game(recipe, game)
     read_hand(read.rules, hole, board)  # refused before anything is built
     return describe_hand(read.buckets(progress), hole, board, seed=seed, progress=progress)
 
@@ -117,17 +116,17 @@ def build_abstraction(
     >>> leduc.buckets, leduc.perfect_recall
     ((2, 15), True)
     """
-    return _read(recipe, game).buckets(progress)
+    return abstract_game(recipe, game).buckets(progress)
 
 
-def _read(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) -> AbstractGame:
+def abstract_game(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) -> AbstractGame:
     """The abstract game of a recipe, which need not have a solver."""
     if isinstance(recipe, Mapping):
         check_keys(recipe, "")
         return read_abstract_game(recipe, name="recipe", game=game)
-    table = load_recipe_table(recipe)
-    check_keys(table, str(recipe))
-    return read_abstract_game(table, name=Path(recipe).stem, path=Path(recipe), game=game)
+    name, where, table = load_table(recipe)
+    check_keys(table, where)
+    return read_abstract_game(table, name=name, where=where, game=game)
 
 
 class _Folder:

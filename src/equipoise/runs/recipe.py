@@ -15,7 +15,6 @@ The fingerprint covers what determines the result: rules, menu, cards, and the s
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -28,6 +27,7 @@ from equipoise.abstraction.maps.card_recipe import load_recipe_table
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
+from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import is_file
 from equipoise.core.machine import MOST_THREADS
 from equipoise.games.rules import MOST_ROUNDS, GameRules
@@ -35,13 +35,15 @@ from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.runs.recipe_text import apply_overrides
 from equipoise.solvers.schedule import SCHEDULES
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
-from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, with_base
+from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, resolve_paths
 from equipoise.tree.game_report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
 SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
 METHODS = ("external", "pcs", "cfr-br")
 MOST_MINUTES = 1e9
+TRAININGS, ABSTRACTIONS = "runs/recipes", "runs/recipes/abstractions"  # those of abstractions have no solver
+RECIPES = Shelf("recipe", (TRAININGS, ABSTRACTIONS), otherwise="give a TOML file or a run folder")
 REMEDY = "see docs/training.md"
 ELSEWHERE = {
     "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
@@ -181,6 +183,9 @@ class Recipe:
     measure: MeasureRecipe
     table: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return f"Recipe({self.name}: {self.game.rules.name}, method {self.solver.method}, seed {self.solver.seed})"
+
     @property
     def fingerprint(self) -> str:
         """A digest of what determines the result."""
@@ -192,44 +197,31 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """The built-in recipes."""
-    return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
-
-
-def _folders() -> list[Path]:
-    """Folders of the built-in recipes: in a checkout, and in an installation."""
-    return [Path(__file__).parents[3] / "recipes", Path(sys.prefix) / "share" / "equipoise" / "recipes"]
+    """The shipped recipes for training."""
+    return Shelf("recipe", (TRAININGS,)).names()
 
 
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Load a built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
-    path = _find(str(name_or_path))
-    table = apply_overrides(load_recipe_table(path), overrides)
-    return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
+    """Load a shipped recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
+    name, where, table = load_table(name_or_path)
+    return read_recipe(apply_overrides(table, overrides), name=name, where=where)
 
 
-def _find(name: str) -> Path:
-    for folder in _folders():
-        if name in recipe_names() and (folder / f"{name}.toml").is_file():
-            return folder / f"{name}.toml"
-    for path in (Path(name) / RECIPE_FILE, Path(name)):
-        if is_file(path):
-            return path
-    raise InputError(
-        f"no recipe {shown(name)}", remedy=f"built-in: {', '.join(recipe_names())}; or give a TOML file or a run folder"
-    )
+def load_table(name_or_path: str | Path) -> tuple[str, str, dict[str, Any]]:
+    """A recipe's name, its file, and its table. Paths in the file are relative to its folder."""
+    kept = Path(name_or_path) / RECIPE_FILE
+    path = kept if not RECIPES.shipped(str(name_or_path)) and is_file(kept) else RECIPES.find(name_or_path)
+    table = resolve_paths(load_recipe_table(path), path.parent)
+    return path.parent.name if path.name == RECIPE_FILE else path.stem, str(path), table
 
 
-def read_recipe(table: Mapping[str, Any], *, name: str = "", path: Path | None = None) -> Recipe:
-    """Check a recipe's table; file names in it are relative to `path`."""
-    where = str(path or "")
+def read_recipe(table: Mapping[str, Any], *, name: str = "", where: str = "") -> Recipe:
+    """Check a recipe's table; `where` names it in messages."""
     check_keys(table, where)
-    game = read_abstract_game(table, name=name, path=path, default_menu=DEFAULT_MENU)
+    game = read_abstract_game(table, name=name, where=where, default_menu=DEFAULT_MENU)
     written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
     if game.betting is not None:
         written["betting"] = dict(game.betting)
-    if "cards" in table:
-        written["cards"] = with_base(table["cards"], path)
     sections = check_table(_Sections, {key: table[key] for key in SECTIONS[2:] if key in table}, where, REMEDY)
     _check_hole_cards(game.rules, sections, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)

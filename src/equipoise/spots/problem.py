@@ -14,12 +14,14 @@ import numpy as np
 from equipoise.cards.deck import check_hole_cards
 from equipoise.cards.ranges import hole_text
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.shipped import no_such
+from equipoise.core.files.text import is_file
 from equipoise.core.jit import F64
 from equipoise.core.machine import available_memory
 from equipoise.games.bet_menu import BetMenu, load_menu_table
-from equipoise.games.gamedef import load_game
+from equipoise.games.gamedef import GAMES, load_game
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.spots.spot import Lock, Spot, load_spot
+from equipoise.spots.spot import SPOTS, Lock, Spot, load_spot
 from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.tree.game_report import DEFAULT_MENU
@@ -160,8 +162,10 @@ class Problem:
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
-    """The problem of a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
-    if not name.endswith(".toml"):
+    """The problem of a shipped spot or a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
+    if not (name.endswith(".toml") or SPOTS.shipped(name)):
+        if not (GAMES.shipped(name) or is_file(name)):
+            raise no_such("spot or game", name, [*SPOTS.names(), *GAMES.names()], "give a TOML or gamedef file")
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
         raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change its [betting] instead")

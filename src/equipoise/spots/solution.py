@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
+from equipoise.cards.grid_html import decision_html, decision_text
 from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, renamings_that_keep
 from equipoise.core.errors import InputError, shown
@@ -50,6 +52,11 @@ class NodeView:
     equity: F64  # share of the pot if nobody folded from here on; NaN where no opponent's hand fits
     deck: Deck = FULL_DECK
     hole_cards: int = 2
+
+    def __repr__(self) -> str:
+        return decision_text(self)
+
+    _repr_html_ = decision_html
 
     def hole_text(self, place: int) -> str:
         """The hole at a place of the arrays, high card first."""
@@ -95,6 +102,17 @@ class Solution:
     threads: int = 1
     stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
     target: float | None = None  # percent, as `percent` is
+
+    def __repr__(self) -> str:
+        reached = f", exploitability {self.percent:.3g}%" if self.history else ""
+        return f"Solution({self.problem.name}: {self.iterations:,} iterations{reached})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each measurement of the solve."""
+        return [dict(zip(("iteration", "seconds", "percent"), row, strict=True)) for row in self.history]
+
+    def _repr_html_(self) -> str:
+        return f"<div>{escape(repr(self))}</div>{self.strategy()._repr_html_()}"
 
     @cached_property
     def engine(self) -> Engine:

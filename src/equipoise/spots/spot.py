@@ -17,6 +17,7 @@ import numpy as np
 from equipoise.cards.deck import FULL_DECK
 from equipoise.cards.ranges import Range
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import read_text, read_toml
 from equipoise.core.jit import F64
 from equipoise.games.bet_menu import BetMenu
@@ -27,6 +28,7 @@ from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.betting_program import Stakes
 
 MOST_CHIPS = 10**8
+SPOTS = Shelf("spot", ("spots/examples",), otherwise="give a TOML file, see docs/spots.md")
 _KEYS = ("board", "pot", "stack", "target", "ranges", "betting", "rake", "lock")
 _STREETS = {3: 1, 4: 2, 5: 3}
 
@@ -55,6 +57,9 @@ class Spot:
     locks: tuple[Lock, ...] = ()
     text: str = field(default="", compare=False, repr=False)  # the TOML it was read from
     name: str = field(default="spot", compare=False)
+
+    def __repr__(self) -> str:
+        return f"Spot({self.name}: {FULL_DECK.text(self.board)}, pot {self.pot:,}, stack {self.stack:,})"
 
     def __post_init__(self) -> None:
         FULL_DECK.check_distinct(self.board)
@@ -104,13 +109,14 @@ def read_spot(text: str, where: str = "spot") -> Spot:
         raise (error if error.where else error.at(where)) from None
 
 
-def load_spot(path: str | Path) -> Spot:
-    """The spot of a TOML file."""
+def load_spot(name_or_path: str | Path) -> Spot:
+    """A shipped spot, or that of a TOML file."""
+    path = SPOTS.find(name_or_path)
     try:
         text = read_text(path)
     except OSError as error:
         raise InputError(f"no spot {shown(path)} ({error.strerror})", remedy="give a TOML file") from None
-    return replace(read_spot(text, str(path)), name=Path(path).stem)
+    return replace(read_spot(text, str(path)), name=path.stem)
 
 
 def _from_table(table: Mapping[str, Any], text: str, where: str) -> Spot:

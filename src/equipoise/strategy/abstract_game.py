@@ -19,10 +19,9 @@ from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import CardRecipe, read_card_recipe
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.text import is_file
 from equipoise.core.progress import Progress
-from equipoise.games.bet_menu import BetMenu, betting_table
-from equipoise.games.gamedef import load_game, preset_names, read_gamedef, write_gamedef
+from equipoise.games.bet_menu import MENUS, BetMenu, betting_table
+from equipoise.games.gamedef import GAMES, load_game, read_gamedef, write_gamedef
 from equipoise.games.rules import GameRules
 from equipoise.tree.betting_tree import BettingTree, build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -99,17 +98,14 @@ class AbstractGame:
 
 
 def read_abstract_game(
-    table: Mapping[str, Any], *, name: str = "", path: Path | None = None, game: str | GameRules | None = None,
+    table: Mapping[str, Any], *, name: str = "", where: str = "", game: str | GameRules | None = None,
     default_menu: str | None = None,
 ) -> AbstractGame:  # fmt: skip
-    """The abstract game of a recipe's keys `game`, `betting` and `cards`; files that it names are relative to `path`.
+    """The abstract game of a recipe's keys `game`, `betting` and `cards`; `where` names the recipe in messages.
 
     `game` replaces the one it names; `default_menu` is for no-limit games without `betting`.
     """
-    where = str(path or "")
-    rules = (
-        game if isinstance(game, GameRules) else _read_game(table.get("game") if game is None else game, path, where)
-    )
+    rules = game if isinstance(game, GameRules) else _read_game(table.get("game") if game is None else game, where)
     betting = None
     if rules.limit:
         if "betting" in table:
@@ -117,22 +113,29 @@ def read_abstract_game(
     elif "betting" in table or default_menu is not None:
         betting = betting_table(table.get("betting", default_menu), where)
         BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # errors here name the file
-    cards = read_card_recipe(with_base(table.get("cards", "lossless"), path), rules, where)
+    cards = read_card_recipe(table.get("cards", "lossless"), rules, where)
     return AbstractGame(rules, betting, cards, name or rules.name)
 
 
-def _read_game(value: Any, path: Path | None, where: str) -> GameRules:
+def _read_game(value: Any, where: str) -> GameRules:
     if not isinstance(value, str):
         what = "no game" if value is None else f"game is {shown(value)}"
         raise InputError(what, where=where, remedy='write e.g. game = "holdem.limit"')
-    beside = path.parent / value if path else Path(value)
-    return load_game(beside if value not in preset_names() and is_file(beside) else value)
+    try:
+        return load_game(value)
+    except InputError as error:
+        raise (error if error.where else error.at(where)) from None
 
 
-def with_base(cards: Any, path: Path | None) -> Any:
-    """Make the path of a base abstraction, which is relative to the recipe, absolute."""
-    if path and isinstance(cards, Mapping) and isinstance(cards.get("public"), Mapping):
-        base = cards["public"].get("base")
-        if isinstance(base, str):
-            return {**cards, "public": {**cards["public"], "base": str((path.parent / base).resolve())}}
-    return cards
+def resolve_paths(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A recipe's table with the paths that it names, which are relative to its folder, made usable from here."""
+    found = dict(table)
+    for key, shelf in (("game", GAMES), ("betting", MENUS)):
+        if isinstance(found.get(key), str):
+            found[key] = shelf.beside(found[key], folder)
+    cards = found.get("cards")
+    public = cards.get("public") if isinstance(cards, Mapping) else None
+    if isinstance(public, Mapping) and isinstance(public.get("base"), str):
+        base = str((folder / public["base"]).resolve())  # in fingerprints, so absolute
+        found["cards"] = {**found["cards"], "public": {**public, "base": base}}
+    return found

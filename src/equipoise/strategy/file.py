@@ -44,6 +44,10 @@ class StrategyFile:
     path: Path
     about: Mapping[str, Any]  # from the run: strategy (average or current), iterations, seconds, nodes
 
+    def __repr__(self) -> str:
+        iterations = f", {self.about['iterations']:,} iterations" if "iterations" in self.about else ""
+        return f"StrategyFile({self.path}: {self.strategy} strategy of {self.rules.name or 'a game'}{iterations})"
+
     @cached_property
     def name(self) -> str:
         """A checksum of its numbers, stored in files made for it."""

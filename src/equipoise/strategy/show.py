@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cards.deck import Deck, hole_cards
+from equipoise.cards.grid_html import decision_html, decision_text
 from equipoise.cards.ranges import GRID
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, I32
@@ -50,6 +51,22 @@ class StrategyView:
             return np.asarray(self.table.mean(axis=0, dtype=np.float64))
         total = self.weight.sum()
         return np.asarray(self.strategy @ self.weight / total if total else self.strategy.mean(axis=1))
+
+    def __repr__(self) -> str:
+        return decision_text(self)
+
+    _repr_html_ = decision_html
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each hole, or for each bucket if the board is unknown: the frequency of each action."""
+        if not self.by_hole:
+            listed = enumerate(self.table.tolist())
+            return [{"bucket": bucket, **dict(zip(self.actions, row, strict=True))} for bucket, row in listed]
+        return [
+            {"hand": self.hole_text(i), "weight": float(self.weight[i]), "bucket": int(self.bucket[i]),
+             **dict(zip(self.actions, self.strategy[:, i].tolist(), strict=True))}
+            for i in range(len(self.holes))
+        ]  # fmt: skip
 
     def hole_text(self, place: int) -> str:
         """The hole at a place of the arrays, high card first."""

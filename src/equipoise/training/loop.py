@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say
@@ -49,6 +50,16 @@ class Run:
     progress: TrainingProgress
     stopped: str
     threads: int
+
+    def __repr__(self) -> str:
+        measured = f", {self.progress.measured.text}" if self.progress.measured.text else ""
+        return f"Run({self.folder}: {self.recipe.name}, {self.progress.iteration:,} iterations{measured})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each progress report of the run."""
+        return RunFolder(self.folder).read_metrics()
+
+    _repr_html_ = table_html
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""

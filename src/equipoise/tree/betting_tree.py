@@ -18,8 +18,9 @@ from equipoise.core.arrays import Int
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, I8, I32, I64, U8, inlined, kernel
 from equipoise.core.machine import available_memory
-from equipoise.games.bet_menu import ALL_IN, LEVELS, MIN, BetMenu
+from equipoise.games.bet_menu import ALL_IN, LEVELS, MIN, BetMenu, load_menu
 from equipoise.games.betting_state import CALL, FOLD, BettingState
+from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
@@ -68,6 +69,10 @@ class BettingTree:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    def __repr__(self) -> str:
+        menu = f", menu {self.menu.name or 'unnamed'}" if self.menu else ""
+        return f"BettingTree({self.rules.name or 'unnamed'}{menu}: {len(self):,} nodes)"
 
     @cached_property
     def entries(self) -> list[I32]:
@@ -149,11 +154,14 @@ class Root:
 
 
 def build_tree(
-    rules: GameRules, menu: BetMenu | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
+    game: GameRules | str, menu: BetMenu | str | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
 ) -> BettingTree:
-    """The betting tree of a game; a no-limit game needs a menu. A tree that has more than `most_nodes` nodes or
-    does not fit into memory is refused before it is built.
+    """The betting tree of a game; a no-limit game needs a menu. Both may be names or files.
+
+    A tree that has more than `most_nodes` nodes or does not fit into memory is refused before it is built.
     """
+    rules = as_game(game)
+    menu = load_menu(menu, rules) if isinstance(menu, str) else menu
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
     plan = betting_plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)

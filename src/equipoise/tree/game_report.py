@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError
 from equipoise.games.bet_menu import BetMenu, load_menu
-from equipoise.games.gamedef import load_game, write_gamedef
+from equipoise.games.gamedef import as_game, write_gamedef
 from equipoise.games.rules import GameRules
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree, build_tree
 from equipoise.tree.infosets import REGRET_AND_AVERAGE, SlotLayout, lossless_hands, raw_hands
@@ -60,6 +61,15 @@ class GameReport:
     memory_bytes: int
     trunk: TrunkMemory | None = None  # memory of CFR-BR with a trunk, if requested
 
+    def __repr__(self) -> str:
+        return f"GameReport({self.game}: {self.nodes:,} nodes, {self.infosets:,} information sets, {self.cards} cards)"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each street."""
+        return [asdict(street) for street in self.streets]
+
+    _repr_html_ = table_html
+
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
         return asdict(self)
@@ -75,7 +85,7 @@ def game_report(
 
     `trunk` adds the memory of CFR-BR's unabstracted player for a trunk of that many rounds.
     """
-    rules = game if isinstance(game, GameRules) else load_game(game)
+    rules = as_game(game)
     tree = build_tree(rules, menu_of(rules, menu))
     by_street = _buckets(buckets, rules)
     layout = SlotLayout(tree, by_street or lossless_hands(rules))

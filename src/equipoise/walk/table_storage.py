@@ -2,7 +2,7 @@
 
 Regret matching needs no scale: it cancels. To update rows, they are decoded into rows of floats, updated as usual, and
 encoded again, so that the largest entry has 32,766 units. With rounding to nearest, increments below half a unit are
-lost and CFR+ stalls (spots/turn.toml at 0.3% of the pot, Leduc at 7 mbb/g). So the threshold for rounding up moves
+lost and CFR+ stalls (the spot `turn` at 0.3% of the pot, Leduc at 7 mbb/g). So the threshold for rounding up moves
 evenly through (0, 1) from iteration to iteration: the error of an entry is below one unit, 1/32,766 of the decision's
 largest, and zero on average. No randomness is involved.
 """

@@ -22,6 +22,7 @@ import numpy as np
 from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.arrays import Int
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import I32, I64, U8, U32, inlined, kernel
@@ -166,6 +167,17 @@ class BucketMap:
     def lossless(cls, rules: GameRules) -> BucketMap:
         """A bucket for every hand, up to a renaming of suits: perfect recall."""
         return cls(rules, tuple(lossless_street(rules, s) for s in range(rules.rounds)), perfect_recall=True)
+
+    def __repr__(self) -> str:
+        return f"BucketMap({self.rules.name or 'unnamed'}: {', '.join(f'{count:,}' for count in self.buckets)} buckets)"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each street."""
+        names = [self.rules.street_name(number) for number in range(self.rules.rounds)]
+        parts = zip(names, self.streets, strict=True)
+        return [{"street": name, "buckets": street.buckets, "method": street.method} for name, street in parts]
+
+    _repr_html_ = table_html
 
     @property
     def buckets(self) -> tuple[int, ...]:

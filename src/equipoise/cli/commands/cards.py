@@ -85,9 +85,7 @@ RecipeFile = Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file w
 GameOption = Annotated[str | None, typer.Option(help="A built-in game or gamedef file, replacing the recipe's.")]
 
 
-@abstraction.command(
-    "report", epilog="Example: equipoise abstraction report recipes/abstractions/small.toml --out small --force"
-)
+@abstraction.command("report", epilog="Example: equipoise abstraction report small --out small --force")
 def abstraction_report(
     context: typer.Context,
     recipe: RecipeFile,
@@ -122,7 +120,7 @@ def abstraction_report(
 
 @abstraction.command(
     "bucket",
-    epilog='Example: equipoise abstraction bucket recipes/abstractions/small.toml AhKh --board "2c 7d Jh"',
+    epilog='Example: equipoise abstraction bucket small AhKh --board "2c 7d Jh"',
 )
 def abstraction_bucket(
     recipe: RecipeFile,

@@ -22,7 +22,7 @@ from equipoise.core.errors import InputError
 
 
 @app.command(
-    epilog="Examples: equipoise solve spots/turn.toml --force; "
+    epilog="Examples: equipoise solve turn --force; "
     'equipoise solve show turn.solution --line "check, bet 100"; equipoise solve my.game --menu pot'
 )
 def solve(

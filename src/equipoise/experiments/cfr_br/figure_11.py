@@ -2,7 +2,7 @@
 
 Published (Johanson and others 2012): 96,056 and 476,934 information sets, and strategies that are exploitable for
 218.487 and 175.824 mbb/g; the paper does not say whether those are current or average, nor which feature it buckets by.
-Ours are percentiles of E[HS^2] (recipes/limit-2-bucket.toml, limit-3-bucket.toml), a trunk of two rounds.
+Ours are percentiles of E[HS^2] (recipes limit-2-bucket, limit-3-bucket), a trunk of two rounds.
 """
 
 from __future__ import annotations

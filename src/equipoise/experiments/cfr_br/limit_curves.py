@@ -35,7 +35,7 @@ from equipoise.solvers.solver import AVERAGE, StrategyName
 from equipoise.strategy.file import load_strategy, read_about, save_stored
 
 FEATURE = "ehs2"  # of the percentiles
-CFR = {"method": "external", "schedule": "linear", "seed": 1}  # as recipes/limit-small.toml
+CFR = {"method": "external", "schedule": "linear", "seed": 1}  # as in the recipe limit-small
 
 
 @dataclass(frozen=True)

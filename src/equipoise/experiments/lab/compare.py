@@ -280,6 +280,6 @@ def winnings(name: str, others: Sequence[str], solver: str, matches: Tournament)
 
 def _write(found: AbstractionComparison, folder: Path) -> None:
     try:
-        write_report(folder / STEM, found.as_json(), found.rows(), lambda axes, _rows: found.draw(axes))
+        write_report(folder / STEM, found.as_json(), found.to_rows(), lambda axes, _rows: found.draw(axes))
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror}", where=str(folder), remedy="make room") from None

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.display import table_html
 from equipoise.experiments.lab.curves import Curve, Measuring
 from equipoise.measure.report import plain_log
 from equipoise.play.tournament import Tournament
@@ -110,7 +111,12 @@ class AbstractionComparison:
         wins = [(r.name, -r.cfr_wins.mbb, r.cfr_wins.ci95) for r in rows if r.cfr_wins]
         return [*kept, *([rank(f"{CFR} one-on-one", wins)] if wins else [])]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def __repr__(self) -> str:
+        return f"AbstractionComparison({self.game}: {', '.join(found.name for found in self.abstractions)}, best first)"
+
+    _repr_html_ = table_html
+
+    def to_rows(self) -> list[dict[str, Any]]:
         """A row for each point of each curve."""
         key = self.measuring.key
         return [

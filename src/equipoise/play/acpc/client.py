@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.agents.agent import Agent, View
+from equipoise.agents.named import Playing, as_agent
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.games.notation.acpc import MatchState, read_match_state
+from equipoise.games.rules import GameRules
 from equipoise.play.acpc.lines import Lines, is_comment
 from equipoise.play.dealing import PLAYERS_OWN, stream
 from equipoise.play.winnings import Winnings
@@ -47,15 +49,17 @@ class ClientResult:
 
 
 def play_at(
-    agent: Agent,
+    agent: Playing,
     host: str,
     port: int,
     *,
+    game: str | GameRules = "",
     seed: int | None = None,
     on_hand: OnHand | None = None,
     timeout: float = PATIENCE,
 ) -> ClientResult:
     """Play at a dealer until it closes; `on_hand` gets the last state of each hand and the chips won."""
+    player = as_agent(agent, game)
     where = f"{host}:{port}"
     try:
         connection = socket.create_connection((host, port), timeout)
@@ -63,7 +67,7 @@ def play_at(
         raise InputError(f"cannot connect: {error}", where=where, remedy="is the dealer waiting there?") from None
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        seat = _Seat(agent, seed, on_hand)
+        seat = _Seat(player, seed, on_hand)
         try:
             _play(seat, Lines(connection), timeout)
         except InputError as error:

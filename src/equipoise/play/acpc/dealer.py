@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.progress import Say
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
+from equipoise.games.gamedef import as_game
 from equipoise.games.notation.acpc import LogState, MatchState, log_state_text, match_state_text
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.play.acpc.lines import Lines, is_comment
@@ -75,7 +76,7 @@ class _StopError(Exception):
 
 
 def deal_match(
-    rules: GameRules,
+    game: GameRules | str,
     hands: int,
     *,
     seed: int | None = None,
@@ -94,6 +95,7 @@ def deal_match(
     both ports before anyone can connect. `say` gets a line for each corrected answer. The log must be a new file; it
     grows by one line per hand.
     """
+    rules = as_game(game)
     seed = fresh_seed() if seed is None else seed
     check_count(hands, "hands")
     for name in names:

@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from equipoise.agents.agent import Agent, View
+from equipoise.agents.named import Playing, as_agent
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.acpc import LogState, log_state_text
 from equipoise.games.notation.slumbot import read_slumbot_betting, slumbot_betting
+from equipoise.games.rules import GameRules
 from equipoise.play.dealing import PLAYERS_OWN, stream
 from equipoise.play.limits import PeerStream, read_object
 from equipoise.play.logs import log_names
@@ -36,9 +38,10 @@ _MOST_ANSWER = 65536  # bytes, with all its headers
 
 
 def play_slumbot(
-    agent: Agent,
+    agent: Playing,
     url: str,
     *,
+    game: str | GameRules = "",
     hands: int,
     seed: int | None = None,
     timeout: float = 60.0,
@@ -46,9 +49,10 @@ def play_slumbot(
     on_hand: Callable[[int], None] | None = None,
 ) -> Winnings:
     """Play hands at the server with `/api/new_hand` under a URL; `on_hand` gets the chips of each hand."""
-    check_rules(agent.rules)
+    player = as_agent(agent, game)
+    check_rules(player.rules)
     check_count(hands, "hands")
-    session = _Session(agent, _base(url), timeout)
+    session = _Session(player, _base(url), timeout)
     with ExitStack() as stack:
         book = stack.enter_context(_open_log(log)) if log is not None else None
         values: list[int] = []
@@ -62,11 +66,11 @@ def play_slumbot(
                 if on_hand:
                     on_hand(values[-1])
         except InputError as error:
-            so_far = f" (after {Winnings.of(values, agent.rules.big_blind)})" if values else ""
+            so_far = f" (after {Winnings.of(values, player.rules.big_blind)})" if values else ""
             raise InputError(error.what + so_far, where=url, remedy=error.remedy) from None
         except OSError as error:  # of the log: connection errors are handled above
             raise InputError(f"no log: {error.strerror}", where=str(log), remedy="make room") from None
-    return Winnings.of(values, agent.rules.big_blind)
+    return Winnings.of(values, player.rules.big_blind)
 
 
 def _base(url: str) -> str:

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.agents.agent import Agent
+from equipoise.agents.named import Playing, as_agent
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.slumbot import read_slumbot_betting, slumbot_betting
@@ -84,15 +84,16 @@ class SlumbotTable:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: Playing,
         *,
+        game: str | GameRules = "",
         seed: int | None = None,
         most_sessions: int = 4000,
         most_by_peer: int = 1000,
         most_idle: float = 3600.0,
     ) -> None:
-        check_rules(agent.rules)
-        self.agent, self.seed = agent, seed
+        self.agent, self.seed = as_agent(agent, game), seed
+        check_rules(self.agent.rules)
         self.limits, self.most_idle = Limits(most_sessions, most_by_peer), most_idle
         self._sessions: dict[str, _Session] = {}
         self._begun = 0
