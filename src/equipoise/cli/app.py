@@ -1,16 +1,33 @@
-"""What all commands share: the application, `--json`, printing, and the refusal of useless options."""
+"""What all commands share: the application, their examples, printing JSON, and the refusal of useless options."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from equipoise.core.errors import InputError
 from equipoise.core.files.strict_json import json_text
 
+ORDER = (  # of `equipoise --help`: the way from the rules to the table
+    "games", "equity", "abstraction", "recipes", "train", "measure", "strategy", "spot", "match", "log", "play", "acpc",
+    "slumbot", "reproduce", "bench",
+)  # fmt: skip
+
+
+class _InOrder(TyperGroup):
+    """Commands in the order in which people need them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands."""
+        place = {name: number for number, name in enumerate(ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: place.get(name, len(ORDER)))
+
+
 app = typer.Typer(
     name="equipoise",
+    cls=_InOrder,
     help="Build heads-up hold'em agents, prove how exploitable they are, and play them.",
     no_args_is_help=True,
     add_completion=False,
@@ -21,8 +38,17 @@ app = typer.Typer(
 
 TARGET_MISSED = 3  # exit code of a solve or training that ended before it reached its target
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Threads = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
+
+def noun(name: str, about: str) -> typer.Typer:
+    """A command with verbs of its own."""
+    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=about)
+    app.add_typer(verbs, name=name)
+    return verbs
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: commands that run as printed, one after another, in an empty folder."""
+    return "\n".join(["\b", "Example:" if len(lines) == 1 else "Examples:", *(f"  {line}" for line in lines)])
 
 
 def _show_version(wanted: bool) -> None:
@@ -40,13 +66,6 @@ def _options(
     ] = False,
 ) -> None:
     del version
-
-
-def console() -> Any:
-    """The module that prints for people, imported when it is needed."""
-    from equipoise.cli.render import console
-
-    return console
 
 
 def print_json(value: dict[str, Any]) -> None:

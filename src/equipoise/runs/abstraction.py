@@ -19,7 +19,7 @@ from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
 from equipoise.core.progress import Progress
 from equipoise.games.rules import GameRules
-from equipoise.runs.recipe import check_keys
+from equipoise.runs.recipe import check_keys, find_recipe
 from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game
 from equipoise.tree.game_report import GameReport, game_report
 
@@ -125,9 +125,10 @@ def _read(recipe: str | Path | Mapping[str, Any], game: str | GameRules | None) 
     if isinstance(recipe, Mapping):
         check_keys(recipe, "")
         return read_abstract_game(recipe, name="recipe", game=game)
-    table = load_recipe_table(recipe)
-    check_keys(table, str(recipe))
-    return read_abstract_game(table, name=Path(recipe).stem, path=Path(recipe), game=game)
+    path = find_recipe(recipe)
+    table = load_recipe_table(path)
+    check_keys(table, str(path))
+    return read_abstract_game(table, name=path.stem, path=path, game=game)
 
 
 class _Folder:

@@ -44,7 +44,7 @@ METHODS = ("external", "pcs", "cfr-br")
 MOST_MINUTES = 1e9
 REMEDY = "see docs/training.md"
 ELSEWHERE = {
-    "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
+    "vector": "it keeps tables by hand, not by bucket: use equipoise spot solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
 }
 
@@ -203,12 +203,14 @@ def _folders() -> list[Path]:
 
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """Load a built-in recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
-    path = _find(str(name_or_path))
+    path = find_recipe(name_or_path)
     table = apply_overrides(load_recipe_table(path), overrides)
     return read_recipe(table, name=path.parent.name if path.name == RECIPE_FILE else path.stem, path=path)
 
 
-def _find(name: str) -> Path:
+def find_recipe(name_or_path: str | Path) -> Path:
+    """The file of a built-in recipe, a TOML file, or that of a run folder."""
+    name = str(name_or_path)
     for folder in _folders():
         if name in recipe_names() and (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
@@ -253,6 +255,11 @@ def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None
             check_hole_cards(rules.hole_cards, f"measure.method {sections.measure.method}")
     except InputError as error:
         raise error.at(where) from None
+
+
+def with_stop(recipe: Recipe, stop: StopRecipe) -> Recipe:
+    """The same recipe with another stopping rule; the fingerprint stays."""
+    return replace(recipe, stop=stop, table={**recipe.table, "stop": stop.model_dump(exclude_none=True)})
 
 
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:

@@ -54,5 +54,6 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
         }  # fmt: skip
         return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(
-        f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for the first, or continue with --resume"
+        f"no whole checkpoint in {shown(str(folder.path))}",
+        remedy=f"wait for the first, or continue it: equipoise train --resume {folder.path}",
     )
