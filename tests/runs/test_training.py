@@ -114,7 +114,7 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
         assert process.stderr
         started = next((line for line in process.stderr if "thread" in line), "")
         assert started
-        found = re.search(r"resumed at iteration ([0-9,]+)", started)
+        found = re.search(r"continues from iteration ([0-9,]+)", started)
         resumed += [int(found[1].replace(",", ""))] if found else []
         time.sleep(rng.uniform(0, 0.25))
         process.kill()
@@ -186,7 +186,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_used(stopped: Path, 
     said: list[str] = []
     run(stopped, 400, resume=True, say=said.append)
     assert any(str(newest) in line for line in said)
-    assert any("resumed at iteration 300" in line for line in said)
+    assert any("continues from iteration 300" in line for line in said)
     assert tables(stopped, 400) == whole
 
 
@@ -212,7 +212,7 @@ def test_with_no_whole_checkpoint_a_run_does_not_start_again_by_accident(stopped
         path.unlink()
     said: list[str] = []
     run(stopped, 400, resume=True, say=said.append)
-    assert any("started from the beginning" in line for line in said)
+    assert any("starts from the beginning" in line for line in said)
 
 
 def test_only_what_is_a_run_is_resumed(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_only_what_is_a_run_is_resumed(tmp_path: Path) -> None:
             if file != ".":
                 (tmp_path / name / file).write_text('game = "leduc"\n')
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(InputError, match=r"is not the folder of a run; .* leave out --resume"):
+        with pytest.raises(InputError, match="is not the folder of a run; name one that equipoise train has written"):
             run(tmp_path / name, 10, resume=True)
         assert sorted(tmp_path.rglob("*")) == before
 

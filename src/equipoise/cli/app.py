@@ -1,8 +1,9 @@
-"""What all commands share: the application, their examples, printing JSON, and the refusal of useless options."""
+"""What all commands share: the application, options with one meaning everywhere, examples, printing JSON, refusals."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import sys
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -38,6 +39,25 @@ app = typer.Typer(
 
 TARGET_MISSED = 3  # exit code of a solve or training that ended before it reached its target
 
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as one JSON object; everything else goes to standard error.")
+]
+Threads = Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads; 0: all cores.")]
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHAT",
+        help="A run folder, a strategy file or a named agent (always-call, always-fold, always-raise, uniform); "
+        "options after '?'.",
+    ),
+]
+Game = Annotated[str, typer.Option(metavar="GAME", help="Game of a named agent: built-in, or an ACPC gamedef file.")]
+FreshSeed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of all randomness (default: a random one).")
+]
+Log = Annotated[str | None, typer.Option(metavar="FILE", help="Log the hands in the format of the ACPC dealer.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe.")]
+
 
 def noun(name: str, about: str) -> typer.Typer:
     """A command with verbs of its own."""
@@ -71,6 +91,12 @@ def _options(
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output; numbers that are not finite are null."""
     print(json_text(value))
+
+
+def miss_target(line: str) -> NoReturn:
+    """Say which target was missed, and exit with the code for it."""
+    print(f"equipoise: {line}", file=sys.stderr)
+    raise typer.Exit(TARGET_MISSED)
 
 
 def given(context: typer.Context, name: str) -> bool:

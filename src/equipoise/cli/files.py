@@ -5,10 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from equipoise.core.errors import InputError, shown
 
 MOST_PATH = 200  # characters of a path in a message; the end is kept
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 
 def check_output(path: str | Path, *, force: bool = False, resumes: bool = False) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import examples, noun, print_json, refuse_options
-from equipoise.cli.files import check_outputs, report_files
-from equipoise.cli.options import Force, Json, Set, Threads
+from equipoise.cli.app import Json, Set, Threads, examples, noun, print_json, refuse_options
+from equipoise.cli.files import Force, check_outputs, report_files
 from equipoise.cli.render.abstraction import print_abstraction, print_bucket, print_comparison
 from equipoise.cli.render.progress import stage_bar, tell
 

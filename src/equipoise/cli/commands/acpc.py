@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.agents import load_agent
-from equipoise.cli.app import examples, noun, print_json, refuse_options
-from equipoise.cli.files import new_log
-from equipoise.cli.options import Force, FreshSeed, Game, Json, Log, What
+from equipoise.cli.app import FreshSeed, Game, Json, Log, What, examples, noun, print_json, refuse_options
+from equipoise.cli.files import Force, new_log
 from equipoise.cli.render.progress import progress_bar, tell
 from equipoise.core.errors import InputError, shown
 

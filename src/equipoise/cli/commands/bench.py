@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json
-from equipoise.cli.options import Json
+from equipoise.cli.app import Json, app, examples, print_json
 from equipoise.cli.render.bench import print_benchmarks
 
 

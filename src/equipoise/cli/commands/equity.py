@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json
-from equipoise.cli.options import Json, Threads
+from equipoise.cli.app import Json, Threads, app, examples, print_json
 from equipoise.cli.render.equity import print_equity, print_hole_equities
 from equipoise.cli.render.progress import progress_bar
 

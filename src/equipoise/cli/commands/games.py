@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json, refuse_all_but
-from equipoise.cli.options import Json
+from equipoise.cli.app import Json, app, examples, print_json, refuse_all_but
 from equipoise.cli.render.games import print_game, print_list
 
 

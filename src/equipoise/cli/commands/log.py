@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import examples, noun, print_json
-from equipoise.cli.options import Json
+from equipoise.cli.app import Json, examples, noun, print_json
 from equipoise.cli.render.match import print_replay
 from equipoise.cli.render.progress import progress_bar
 

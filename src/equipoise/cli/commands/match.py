@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json, refuse_options
-from equipoise.cli.files import check_outputs, new_log, report_files
-from equipoise.cli.options import Force, Game, Json, Threads
+from equipoise.cli.app import Game, Json, Threads, app, examples, print_json, refuse_options
+from equipoise.cli.files import Force, check_outputs, new_log, report_files
 from equipoise.cli.render.match import print_match, print_tournament
 from equipoise.cli.render.progress import progress_bar
 

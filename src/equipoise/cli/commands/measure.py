@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json
+from equipoise.cli.app import Game, Json, Threads, What, app, examples, print_json
 from equipoise.cli.files import check_output
-from equipoise.cli.options import Game, Json, Threads, What
 from equipoise.cli.render.measure import print_measured
 from equipoise.cli.render.progress import stage_bar
 

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.agents import load_agent
-from equipoise.cli.app import app, examples, print_json
-from equipoise.cli.options import FreshSeed, Game, Json, What
+from equipoise.cli.app import FreshSeed, Game, Json, What, app, examples, print_json
 
 
 @app.command(epilog=examples("equipoise play uniform --game holdem.limit --hands 3 --hint"))

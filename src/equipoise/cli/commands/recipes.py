@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.cli.app import app, examples, print_json
-from equipoise.cli.options import Json
+from equipoise.cli.app import Json, app, examples, print_json
 from equipoise.cli.render.train import print_recipes
 
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import app, examples, print_json, refuse_all_but
-from equipoise.cli.files import check_outputs, report_files
-from equipoise.cli.options import Force, Json
+from equipoise.cli.app import Json, app, examples, print_json, refuse_all_but
+from equipoise.cli.files import Force, check_outputs, report_files
 from equipoise.cli.render.games import print_list
 from equipoise.cli.render.progress import tell
 from equipoise.cli.render.reproduce import print_rows

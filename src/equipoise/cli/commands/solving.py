@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import TARGET_MISSED, app, print_json, refuse_all_but, refuse_options
-from equipoise.cli.files import check_output
-from equipoise.cli.options import Force, Json, Threads
+from equipoise.cli.app import TARGET_MISSED, Json, Threads, app, print_json, refuse_all_but, refuse_options
+from equipoise.cli.files import Force, check_output
 from equipoise.cli.render import console as screen
 from equipoise.core.errors import InputError
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.app import TARGET_MISSED, app, examples, print_json
-from equipoise.cli.options import Json, Set
-from equipoise.cli.render.progress import tell, training
+from equipoise.cli.app import Json, Set, app, examples, miss_target, print_json
+from equipoise.cli.render.progress import training
 from equipoise.cli.render.train import print_run
 from equipoise.core.errors import InputError
 
@@ -83,5 +82,4 @@ def _end(run: Run) -> None:
         raise KeyboardInterrupt
     wanted, reached = run.recipe.stop.exploitability, run.progress.measured.exploitability
     if wanted is not None and (reached is None or reached > wanted):
-        tell(f"equipoise: stopped by {run.stopped}: the target of {wanted:g} mbb/g is not reached")
-        raise typer.Exit(TARGET_MISSED)
+        miss_target(f"stopped by {run.stopped}: the target of {wanted:g} mbb/g is not reached")

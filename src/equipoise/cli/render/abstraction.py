@@ -121,7 +121,7 @@ def print_comparison(found: AbstractionComparison) -> None:
     for rank, row in enumerate(found.abstractions, 1):
         larger = "" if found.equal_size or row.infosets == smallest else "*"
         table.add_row(
-            f"{rank} {row.name}", " ".join(f"{count:,}" for count in row.buckets), f"{row.infosets:,}{larger}",
+            f"{rank}. {row.name}", " ".join(f"{count:,}" for count in row.buckets), f"{row.infosets:,}{larger}",
             _point(row.cfr_br.last), _point(row.cfr_br.half_way), _point(row.cfr.last if row.cfr else None),
             _wins(row.cfr_br_wins), _wins(row.cfr_wins),
         )  # fmt: skip

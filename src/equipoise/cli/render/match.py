@@ -54,7 +54,7 @@ def print_tournament(found: Tournament) -> None:
     for rank, agent in enumerate(order, 1):
         cells = ["" if other == agent else _cell(found.mbb[agent, other], found.ci95[agent, other]) for other in order]
         total = _cell(bankrolls[agent], widths[agent])
-        table.add_row(f"{rank} {names[agent]}", total, str(run_off.index(agent) + 1), *cells)
+        table.add_row(f"{rank}. {names[agent]}", total, str(run_off.index(agent) + 1), *cells)
     print_table(table)
 
 

@@ -70,16 +70,18 @@ class Table:
         return max(map(len, [self.columns[at], *self._cells(at)]), default=0)
 
     def _narrowed(self, widths: list[int], width: int) -> list[int]:
-        """Headers folded at words, then the widest columns of words until the table fits or no word can be folded."""
+        """Fold headers, and words if the table then fits; if it does not, only cells wider than half the screen."""
         header = (max(map(len, column.split()), default=0) for column in self.columns)
         widths = [max([word, *map(len, self._cells(at))]) for at, word in enumerate(header)]
-        least = [self._longest_word(at, width // 2) if self._is_words(at) else widths[at] for at in range(len(widths))]
-        while _total(widths) > width and (foldable := [at for at in range(len(widths)) if widths[at] > least[at]]):
-            widths[max(foldable, key=lambda at: widths[at])] -= 1
+        least = [self._longest_word(at, width // 4) if self._is_words(at) else widths[at] for at in range(len(widths))]
+        if _total(least) > width:
+            return [min(each, width // 2) if self._is_words(at) else each for at, each in enumerate(widths)]
+        while _total(widths) > width:
+            widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])] -= 1
         return widths
 
     def _longest_word(self, at: int, most: int) -> int:
-        """The width below which a column of words would break one; longer words than `most` are broken."""
+        """The width below which a column of words would break one; words longer than `most` may be broken."""
         words = (word for cell in (self.columns[at], *self._cells(at)) for word in cell.split())
         return min(max(map(len, words), default=0), most)
 
