@@ -97,15 +97,9 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
     def command(out: Path) -> list[str]:
         changed = ["solver.method=external", "solver.seed=3", "measure.method=none", "checkpoint.minutes=0.0005"]
         sets = [word for change in changed for word in ("--set", change)]
-        stop = [
-            "--iterations",
-            str(iterations),
-            "--threads",
-            "1",
-            *(["--resume"] if RunFolder(out).is_run else []),
-            *sets,
-        ]
-        return [sys.executable, "-m", "equipoise", "train", "leduc", "--out", str(out), *stop]
+        stop = ["--iterations", str(iterations), "--threads", "1"]
+        start = ["--resume", str(out)] if RunFolder(out).is_run else ["leduc", "--out", str(out), *sets]
+        return [sys.executable, "-m", "equipoise", "train", *start, *stop]
 
     subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True, timeout=300)
     resumed = []

@@ -72,7 +72,7 @@ def abstraction_bucket(
 
 @abstraction.command(
     "compare",
-    epilog=examples("equipoise abstraction compare two-four-ehs two-four-ehs2 --minutes 0.2 --out lab"),
+    epilog=examples("equipoise abstraction compare two-four-ehs two-four-ochs --iterations 9"),
 )
 def abstraction_compare(
     context: typer.Context,

@@ -20,6 +20,7 @@ acpc = noun("acpc", "Play at an ACPC dealer, or deal.")
     "play",
     epilog=examples(
         "equipoise acpc deal --game leduc --hands 100 --ports 18791,18792 &",
+        "sleep 10",
         "equipoise acpc play always-call 127.0.0.1 18791 --game leduc &",
         "equipoise acpc play uniform 127.0.0.1 18792 --game leduc",
     ),

@@ -15,7 +15,7 @@ from equipoise.cli.render.progress import stage_bar
 @app.command(
     epilog=examples(
         "equipoise measure uniform --game leduc",
-        "equipoise measure always-call --game holdem.limit --flops 4",
+        "equipoise measure always-call --game holdem.limit --flops 5",
         "equipoise measure always-call --game holdem.nolimit --method lbr --hands 200",
     ),
 )

@@ -49,6 +49,7 @@ def slumbot_serve(
     "play",
     epilog=examples(
         "equipoise slumbot serve always-call --port 8080 &",
+        "sleep 10",
         "equipoise slumbot play uniform http://127.0.0.1:8080 --hands 100",
     ),
 )

@@ -16,7 +16,7 @@ strategy = noun("strategy", "Show trained strategies.")
     "show",
     epilog=examples(
         "equipoise train leduc --out runs/leduc --iterations 2000",
-        'equipoise strategy show runs/leduc --line "check, bet 2" --board Kh',
+        'equipoise strategy show runs/leduc --line "x b2 c" --board 4c',
     ),
 )
 def strategy_show(

@@ -68,19 +68,16 @@ class _Lines:
     """Progress without a terminal."""
 
     def __init__(self) -> None:
-        self.last = time.monotonic()
+        self.last = self.seen = self.began = time.monotonic()
         self.name = ""
-        self.began, self.first = self.last, 0.0
 
     def stage(self, name: str, done: float) -> None:
         """Report the fraction of a stage that is done."""
-        now = time.monotonic()
         if name != self.name:
-            self.name, self.began, self.first = name, now, done
-        if now - self.last >= PAUSE:
-            gained = done - self.first
-            left = f", {duration((now - self.began) / gained * (1 - done))} left" if gained > 0 else ""
-            self.show(f"{name}: {done:.0%}{left}")
+            self.name, self.began = name, self.seen
+        self.seen = time.monotonic()
+        left = f", {duration((self.seen - self.began) * (1 - done) / done)} left" if done > 0 else ""
+        self.show(f"{name}: {done:.0%}{left}")
 
     def show(self, text: str) -> None:
         """Print a line if ten seconds have passed since the last one."""
