@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import shlex
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from tests.helpers.commands import all_commands, examples, options
@@ -212,11 +213,15 @@ def test_an_option_means_one_thing_everywhere() -> None:
     """The same name, the same kind of value."""
     kinds: dict[str, set[str]] = {}
     for command in COMMANDS.values():
+        hints = get_type_hints(inspect.unwrap(command.callback))
         for each in command.params:
-            for word in (word for word in each.opts if word.startswith("--")):
-                kinds.setdefault(word, set()).add(re.sub(r" range$", "", each.type.name))
+            for word in (word for word in each.opts if word.startswith("--") and each.name in hints):
+                kinds.setdefault(word, set()).add(
+                    re.sub(r"<class '(\w+)'>", r"\1", str(hints[each.name])).removesuffix(" | None")
+                )
     shared = ("--out", "--threads", "--flops", "--seed", "--json", "--hands", "--minutes", "--game", "--force", "--log")
     assert {word: sorted(kinds[word]) for word in shared if len(kinds[word]) > 1} == {}
+    assert all(kinds[word] for word in shared)
 
 
 def parsed(words: list[str]) -> None:
