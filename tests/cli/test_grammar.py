@@ -26,7 +26,7 @@ from equipoise.play.acpc.client import play_at
 from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
 
 COMMANDS = all_commands()
-ROOT = Path(equipoise.__file__).parent
+ROOT, CHECKOUT = Path(equipoise.__file__).parent, Path(__file__).parents[2]
 HOST = "127.0.0.1"
 TO_COME = set() if find_spec("equipoise.cli.commands.spot") else {"spot"}  # written elsewhere at the same time
 IDS = [" ".join(path) for path in COMMANDS]
@@ -295,25 +295,36 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield str(file), node.value
 
 
+def check_commands(where: str, text: str) -> int:
+    """The number of commands in a text, each with options of its own."""
+    checked = 0
+    for found in re.finditer(r"equipoise ([a-z][a-z-]*)(?: ([a-z]+))?([^;,`|&\n]*)", text):
+        first, second, rest = found.groups()
+        if first not in {path[0] for path in COMMANDS} | TO_COME:
+            assert "`equipoise" not in found[0], (where, found[0])
+            continue
+        checked += 1
+        path = (first, second) if (first, second) in COMMANDS else (first,)
+        if first in TO_COME or path not in COMMANDS:
+            continue
+        for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest):
+            assert word in options(COMMANDS[path]), (where, found[0])
+    return checked
+
+
 def test_texts_name_only_commands_and_options_that_exist() -> None:
     """Remedies, help texts and docstrings: `equipoise train --resume X` needs a command `train` with that option."""
     every = {word for command in COMMANDS.values() for word in options(command)} | {"--version"}
-    firsts = {path[0] for path in COMMANDS} | TO_COME
     checked = 0
     for file, text in texts():
         if re.fullmatch(r"equipoise [a-z ]+ \d+", text):
             continue  # the name of a file format
-        for found in re.finditer(r"equipoise ([a-z][a-z-]*)(?: ([a-z]+))?([^;,`\n]*)", text):
-            first, second, rest = found.groups()
-            if first not in firsts:
-                assert "`equipoise" not in found[0], (file, found[0])
-                continue
-            checked += 1
-            path = (first, second) if (first, second) in COMMANDS else (first,)
-            if first in TO_COME or path not in COMMANDS:
-                continue
-            for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest):
-                assert word in options(COMMANDS[path]), (file, found[0])
+        checked += check_commands(file, text)
         for word in re.findall(r"(?<![\w<!-])--[a-z][a-z-]+", text):
             assert word in every, (file, word, text)
     assert checked > 30
+
+
+def test_pages_name_only_commands_and_options_that_exist() -> None:
+    pages = [*(CHECKOUT / "docs").glob("*.md"), CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md"]
+    assert sum(check_commands(page.name, page.read_text().replace("`equipoise`", "")) for page in pages) > 50

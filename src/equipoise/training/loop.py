@@ -157,7 +157,8 @@ def _until(stop: StopRecipe) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    size, unit = next(((size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB")) if count >= size), (1e3, "kB"))
+    return f"{count / size:,.1f} {unit}"
 
 
 @dataclass(eq=False)
@@ -195,16 +196,17 @@ class _Training:
             **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
-        self.log(f"{self._plan(checkpoint)}, {self.threads} thread{'s' if self.threads > 1 else ''}")
+        self.log(self._plan(checkpoint))
 
     def _plan(self, checkpoint: Checkpoint | None) -> str:
         """What will happen now."""
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         if checkpoint is None:
-            return "starts from the beginning"
+            return f"starts from the beginning, {threads}"
         where = f"iteration {checkpoint.iteration:,} ({checkpoint.seconds / 60:.2g} minutes)"
-        if reason := self._reason(threading.Event()):
-            return f"has reached its {reason} at {where}: ask for more with --minutes or --iterations"
-        return f"continues from {where} until {_until(self.stop)}"
+        if self._reason(threading.Event()):
+            return f"is already at its end, {where}: ask for more with --minutes or --iterations"
+        return f"continues from {where} until {_until(self.stop)}, {threads}"
 
     def go(self, asked: threading.Event) -> str:
         """Iterate until there is a reason to stop, and return it."""

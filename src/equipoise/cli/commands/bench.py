@@ -8,6 +8,7 @@ import typer
 
 from equipoise.cli.app import Json, app, examples, print_json
 from equipoise.cli.render.bench import print_benchmarks
+from equipoise.cli.render.progress import progress_bar
 
 
 @app.command(epilog=examples("equipoise bench tree"))
@@ -21,7 +22,11 @@ def bench(
     """
     from equipoise.bench import group_names, run_group
 
-    results = {group: run_group(group) for group in ([name] if name else group_names())}
+    groups, results = (name,) if name else group_names(), {}
+    with progress_bar("benchmarks") as progress:
+        for number, group in enumerate(groups):
+            progress(number / len(groups))
+            results[group] = run_group(group)
     if as_json:
         print_json({"benchmarks": [b.as_json() for group in results.values() for b in group]})
         return
