@@ -163,8 +163,10 @@ QUICK: dict[tuple[str, ...], str | Callable[[Path], Any]] = {
     ("reproduce",): reproduce,
     ("bench",): bench,
     ("solve",): "kuhn --threads 1 --out SOLUTION",
-    ("spot", "solve"): "kuhn --threads 1 --out SOLUTION",
+    ("spot", "solve"): "leduc --threads 1 --target 5 --out SOLUTION",
     ("spot", "show"): "SOLUTION",
+    ("spot", "report"): "SOLUTION",
+    ("spot", "walk"): "SOLUTION",
 }
 
 

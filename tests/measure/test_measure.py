@@ -293,7 +293,7 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     estimate = json.loads(sampled.stdout)
     assert estimate["ci95_mbb"] > 0
     assert (estimate["method"], estimate["draws"], estimate["all_flops"]) == ("sampled", 20, 3)
-    assert "equipoise measure runs/leduc" in run("--help").stdout
+    assert "equipoise measure uniform --game leduc" in run("--help").stdout
     text = run("always-call", "--game", "leduc", "--flops", "9").stdout
     assert "mbb/g" in text
     assert "estimated from 9 draws of 3 flops" in text

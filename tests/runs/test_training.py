@@ -64,7 +64,7 @@ def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     resumed = 0
     for _ in range(10):
         process = spawn(killed, iterations, pause)
-        resumed += "resumed" in wait_for_start(process)
+        resumed += "continues" in wait_for_start(process)
         time.sleep(rng.uniform(0, 0.25))
         process.kill()
         process.communicate()
