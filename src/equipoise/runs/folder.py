@@ -108,7 +108,7 @@ class RunFolder:
 
     def check_same(self, recipe: Recipe) -> None:
         """Refuse a folder that holds a run of another recipe."""
-        there = load_recipe(self.path)
+        there = load_recipe(self.path / RECIPE_FILE)
         if there.fingerprint != recipe.fingerprint:
             raise InputError(
                 f"a run of another recipe ({there.fingerprint}, not {recipe.fingerprint})",

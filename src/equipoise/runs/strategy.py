@@ -36,7 +36,7 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     """From the newest intact checkpoint. Damaged ones are not renamed: the run may be training."""
     if not (folder.path / RECIPE_FILE).is_file():
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
-    recipe = load_recipe(folder.path)
+    recipe = load_recipe(folder.path / RECIPE_FILE)
     game = recipe.game
     for path in reversed(folder.listed()):
         try:

@@ -54,7 +54,7 @@ class Table:
             yield from _folded(self.title, width) if width else [self.title]
         widths = [self._widest(at) for at in range(len(self.columns))]
         if width is not None and _total(widths) > width:
-            widths = self._narrowed(widths, width)
+            widths = self._narrowed(width)
         for number, part in enumerate(_parts(widths, width)):
             if number:
                 yield ""
@@ -69,7 +69,7 @@ class Table:
     def _widest(self, at: int) -> int:
         return max(map(len, [self.columns[at], *self._cells(at)]), default=0)
 
-    def _narrowed(self, widths: list[int], width: int) -> list[int]:
+    def _narrowed(self, width: int) -> list[int]:
         """Fold headers, and words if the table then fits; if it does not, only cells wider than half the screen."""
         header = (max(map(len, column.split()), default=0) for column in self.columns)
         widths = [max([word, *map(len, self._cells(at))]) for at, word in enumerate(header)]
