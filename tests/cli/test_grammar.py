@@ -238,7 +238,7 @@ def test_every_example_is_understood(path: tuple[str, ...]) -> None:
         words = shlex.split(line.rstrip("&"))
         if words[0] == "equipoise":
             parsed(words)
-            assert len(line) <= 78, "it would wrap in a help text of 80 columns"
+            assert len(line) <= 76, "it would wrap in a help text of 80 columns"
 
 
 WAITS = {("acpc", "deal"), ("slumbot", "serve")}  # for players or clients that nobody starts

@@ -51,7 +51,7 @@ def acpc_play(
 @acpc.command(
     "deal",
     epilog=examples(
-        "equipoise acpc deal --game leduc --hands 100 --ports 18791,18792 --log a-b.log",
+        "equipoise acpc deal --game leduc --hands 100 --ports 18791,18792",
     ),
 )
 def acpc_deal(

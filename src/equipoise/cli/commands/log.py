@@ -16,7 +16,7 @@ log = noun("log", "Check logs of hands.")
 @log.command(
     "replay",
     epilog=examples(
-        "equipoise match uniform always-call --game leduc --hands 1000 --log leduc.log",
+        "equipoise match uniform always-call --game leduc --hands 500 --log leduc.log",
         "equipoise log replay leduc.log --game leduc",
     ),
 )

@@ -17,7 +17,7 @@ from equipoise.cli.render.progress import progress_bar
     epilog=examples(
         "equipoise match always-raise always-call --game holdem.limit --hands 20000",
         "equipoise match uniform always-call always-fold --game leduc --out cup",
-        "equipoise match uniform always-call --game leduc --hands 1000 --log leduc.log",
+        "equipoise match uniform always-call --game leduc --hands 500 --log leduc.log",
     ),
 )
 def match(
