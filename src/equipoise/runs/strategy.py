@@ -34,7 +34,7 @@ def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> St
 
 def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     """From the newest intact checkpoint. Damaged ones are not renamed: the run may be training."""
-    if not (folder.path / RECIPE_FILE).is_file():
+    if not folder.is_run:
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
     recipe = load_recipe(folder.path / RECIPE_FILE)
     game = recipe.game
