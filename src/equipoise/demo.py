@@ -20,8 +20,9 @@ from equipoise.agents.agent import Agent
 from equipoise.cards.hand_ranks import Ranker
 from equipoise.cards.rank_tables import STANDARD_CLASSES
 from equipoise.cli.output import open_output
-from equipoise.cli.render.console import print_table, progress_bar, stage_bar, training
 from equipoise.cli.render.match import win_rate_text
+from equipoise.cli.render.progress import progress_bar, stage_bar, training
+from equipoise.cli.render.tables import Table, print_table
 from equipoise.core.errors import InputError
 from equipoise.core.signals import exit_code, interrupt_on_signals
 from equipoise.measure.lbr import LocalBestResponse
@@ -140,14 +141,7 @@ def _matches(agent: Agent) -> list[MatchResult]:
 
 
 def _table(bound: LocalBestResponse, matches: list[MatchResult]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title="4. What it is worth, mbb/hand ± 95%", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    for column in ("", "mbb/hand", "hands"):
-        table.add_column(column, justify="right" if column else "left")
+    table = Table("4. What it is worth, mbb/hand ± 95%", ["", "mbb/hand", "hands"])
     for result in matches:
         rate = win_rate_text(result.mbb_per_hand, result.ci95)
         table.add_row(f"wins from {result.names[1]}, duplicate", rate, f"{result.hands:,}")

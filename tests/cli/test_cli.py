@@ -189,7 +189,7 @@ def test_train_measure_and_strategy_show(tmp_path: Path) -> None:
     for name in ("recipe.toml", "log.txt", "progress.png", "progress.csv", "progress.json", "strategy.u8"):
         assert (tmp_path / "run" / name).stat().st_size
     assert run("train", "leduc", "--out", out).returncode == 2  # not without --resume
-    more = run("train", out, "--out", out, "--resume", "--iterations", "30000", "--threads", "1", "--json")
+    more = run("train", "--resume", out, "--iterations", "30000", "--threads", "1", "--json")
     better = json.loads(more.stdout)
     assert better["exploitability_mbb"] < answer["exploitability_mbb"] < 3000
     measured = json.loads(run("measure", out, "--json").stdout)

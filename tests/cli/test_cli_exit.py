@@ -78,8 +78,6 @@ NAMED = ("always-raise", "always-call", "uniform")
         ("match always-call uniform always-fold --game kuhn --aivat", "--aivat is for two agents"),
         ("match always-call uniform --game kuhn --force", "--force is for --log and --out"),
         ("match always-call uniform --game kuhn --menu pot", "kuhn is a limit game"),
-        ("match --replay x.log --game kuhn --hands 10", "--hands is for playing, not for --replay"),
-        ("match --replay x.log --game kuhn --seed 1", "--seed is for playing"),
         (f"solve {SPOT} --line check", "--line is for show"),
         (f"solve {SPOT} --board 5c", "--board is for show"),
         ("solve show x.solution --menu pot", "--menu is for solving"),
@@ -89,11 +87,11 @@ NAMED = ("always-raise", "always-call", "uniform")
         ("measure uniform --game kuhn --seed 3", "a seed for an exact measurement"),
         ("measure uniform --game kuhn --hands 50", "use the method lbr"),
         ("measure uniform --game kuhn --method lbr --bets 1.0", "kuhn is a limit game"),
-        ("measure uniform --game leduc --method lbr --sample-flops 9", "leave that out, or use exact"),
-        ("measure uniform --game leduc --reference-flops x", "no reference"),
+        ("measure uniform --game leduc --method lbr --flops 9", "leave that out, or use exact"),
+        ("measure uniform --game leduc --reference-out x", "no reference"),
         ("abstraction compare a b --no-cfr --cfr-iterations 5", "--cfr-iterations is for CFR"),
         (f"abstraction report {RECIPE} --force", "--force is for --out"),
-        ("acpc-dealer --game kuhn --force", "--force is for --log"),
+        ("acpc deal --game kuhn --force", "--force is for --log"),
         ("slumbot play uniform http://127.0.0.1:1 --force", "--force is for --log"),
     ],
 )
@@ -108,7 +106,7 @@ def test_all_json_is_strict(tmp_path: Path) -> None:
         "match always-raise always-call uniform --game kuhn --hands 40 --threads 1",
         "games kuhn",
         "measure uniform --game kuhn --threads 1",
-        "measure uniform --game leduc --sample-flops 9 --threads 1",
+        "measure uniform --game leduc --flops 9 --threads 1",
         f"solve kuhn --by-hand --threads 1 --out {tmp_path / 'kuhn.solution'}",
         f"solve show {tmp_path / 'kuhn.solution'}",
     ]
@@ -155,7 +153,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("reproduce leduc-pathology --out FOLDER", "leduc-pathology.json"),
         (f"abstraction report {RECIPE} --out FOLDER", "abstraction.csv"),
         ("abstraction compare two-four-ehs two-four-ehs2 --out FOLDER", "compare.png"),
-        ("acpc-dealer --game kuhn --log FOLDER/x.log", "x.log"),
+        ("acpc deal --game kuhn --log FOLDER/x.log", "x.log"),
         ("slumbot play uniform http://127.0.0.1:1 --log FOLDER/x.log", "x.log"),
     ],
 )
@@ -311,7 +309,7 @@ def test_progress_that_cannot_be_told_stops_nothing(device: str, tmp_path: Path)
 
 
 def test_letters_that_a_device_lacks_are_written_in_its_own(tmp_path: Path) -> None:
-    done = shell("equipoise measure uniform --game leduc --sample-flops 9", PYTHONIOENCODING="ascii")
+    done = shell("equipoise measure uniform --game leduc --flops 9", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert " +- " in done.stdout
     done = shell(f"equipoise solve kuhn --threads 1 --out {tmp_path}/'\u00e9'.solution", PYTHONIOENCODING="ascii")

@@ -9,8 +9,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from equipoise.cli.render import console
-from equipoise.cli.render.training_panel import TrainingPanel, duration
+from equipoise.cli.render import progress
+from equipoise.cli.render.tables import duration
+from equipoise.cli.render.training_panel import TrainingPanel
 from equipoise.runs.progress import TrainingProgress
 
 PROGRESS = TrainingProgress(12_345_678, 75.0, 10**9, 1_234_567.0, 23_456_789.0, 0.012345, 0.5, 17.25, 3725.0, 42.0)
@@ -83,17 +84,40 @@ def test_time_goes_on_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["last measured"] == "nothing yet"
 
 
-def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sys.stderr.isatty()
-    with console.training() as show:
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    with progress.training() as show:
         show.say("started")
-        show.progress(PROGRESS)
-        show.progress(PROGRESS)  # too soon for another line
+        for _ in range(41):  # ten seconds of reports, four a second
+            show.progress(PROGRESS)
+            now += 0.25
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "started"
     assert len(lines) == 2
     assert lines[1].endswith("17.25 mbb/g  1:02:05 left")
     assert "\x1b" not in "".join(lines)
+
+
+def test_a_line_every_ten_seconds_with_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    with progress.stage_bar() as show:
+        for second in range(1, 41):  # a stage of forty seconds, then one of eighty
+            now += 1
+            show("first", second / 40)
+        for second in range(1, 21):
+            now += 1
+            show("second", second / 80)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [
+        "first: 25%, 0:30 left", "first: 50%, 0:20 left", "first: 75%, 0:10 left", "first: 100%, 0:00 left",
+        "second: 12%, 1:10 left", "second: 25%, 1:00 left",
+    ]  # fmt: skip
 
 
 def test_durations() -> None:

@@ -122,6 +122,7 @@ def test_cfr_br_is_less_exploitable_and_does_not_win(done: tuple[Path, list[dict
         assert (row["mbb_per_hand"], row["ci95"]) == (found.mbb_per_hand, found.ci95)
         assert row["mbb_per_hand"] - row["ci95"] < 0  # nothing in the abstraction beats its equilibrium
     summary = cfr_br_figure_8.write_figure_8(out, played, small)
+    assert cfr_br_figure_8.compared(summary)[0]["ours"] in [row["mbb_per_hand"] for row in played]
     assert summary["last"][AVERAGE] == played[-2] and (out / "cfr-br-figure-8.png").stat().st_size > 5_000
 
 

@@ -389,7 +389,7 @@ def test_the_command(recipes: dict[str, str]) -> None:
     bad = subprocess.run(command("leduc", "--json"), capture_output=True, text=True, timeout=300, check=False)
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     text = subprocess.run(command("--help"), capture_output=True, text=True, timeout=300, check=False).stdout
-    assert "Example" in text and "--json" in text and "two-four-ehs2" in text
+    assert "Example" in text and "--json" in text and "two-four-ochs" in text
 
 
 def test_the_three_of_equal_size() -> None:

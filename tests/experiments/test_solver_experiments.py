@@ -29,6 +29,7 @@ def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> N
     ratios = summary["single_boards_over_one_iteration"]["start 0"]
     assert ratios["2"] > 1
     assert ratios["3"] is None
+    assert {"name": "start 0, 2 boards", "published": None, "ours": ratios["2"]} in pcs_variance.compared(summary)
     assert len((tmp_path / "pcs-variance.csv").read_text().splitlines()) == 1 + len(written["rows"])
     assert (tmp_path / "pcs-variance.png").stat().st_size > 5_000
 
@@ -38,6 +39,8 @@ def test_three_solvers_on_one_game(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "time-to-20-mbb.json").read_text())
     reached = summary["reached"]["leduc"]["vector CFR+"]
     assert reached["exploitability_mbb"] <= 20
+    row = {"name": "leduc, vector CFR+, s", "published": None, "ours": reached["seconds"]}
+    assert row in time_to_20_mbb.compared(summary)
     assert reached["nodes"] == reached["iteration"] * 2 * (15 + 3 * 75)  # the first street, and three boards
     for solver in (*time_to_20_mbb.SOLVERS, time_to_20_mbb.VECTOR):
         mine = [row for row in written["rows"] if row["solver"] == solver]

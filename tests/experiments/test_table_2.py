@@ -52,6 +52,8 @@ def test_every_post_processor_meets_the_same_deals(monkeypatch: pytest.MonkeyPat
         list(PUBLISHED["post_processing"].values()), abs=0.5
     )
     assert summary["best"] == {"average": "Purification", "minimum": "Purification"}
+    ours = {row["name"]: (row["published"], row["ours"]) for row in table_2.compared(summary)}
+    assert ours["New-0.2, minimum"] == (39, rows[-1]["minimum"])
     write_report(tmp_path / "table", summary, rows, table_2._draw)
     assert (tmp_path / "table.png").stat().st_size > 1000
 

@@ -82,6 +82,7 @@ def test_a_figure_is_written(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "figure.json").read_text())
     assert set(summary["ours_mbb"]) == {BOTH, ONE, AVERAGE, CURRENT, FULL}
     assert written["published_mbb"] == figure.published
+    assert two_four.compared(summary)[0] == {"name": BOTH, "published": 144.0, "ours": summary["ours_mbb"][BOTH]}
     twice = summary["ours_with_flop_bets_doubled_mbb"]
     assert set(twice) == {BOTH, AVERAGE, CURRENT} and twice[BOTH] > 1.1 * summary["ours_mbb"][BOTH]
     assert summary["infosets"] == SlotLayout(build_tree(SMALL), (2, 4)).infosets

@@ -49,9 +49,8 @@ class Training:
     def arguments(self, out: Path, *, resume: bool) -> list[str]:
         """Of the command line."""
         sets = [word for change in (*self.overrides, *OFTEN) for word in ("--set", change)]
-        more = ["--resume"] if resume else []
-        stop = ["--iterations", str(self.iterations), "--threads", "1"]
-        return ["train", "leduc", "--out", str(out), *stop, *more, *sets]
+        start = ["--resume", str(out)] if resume else ["leduc", "--out", str(out)]
+        return ["train", *start, "--iterations", str(self.iterations), "--threads", "1", *sets]
 
     def train(self, out: Path, iterations: int, *, resume: bool = False) -> None:
         """The same by the library."""

@@ -235,7 +235,7 @@ COMMANDS = (
     ("equity", "AhKh", "QQ+,AKs", "--board", "2c 7d Jh 8s", "--threads", "1", "--json"), ("strategy", "show", "RUN"),
     ("strategy", "show", "RUN", "--line", "check, bet 2, call", "--board", "Ks"), ("recipes",), ("reproduce",),
     ("match", "RUN?post=purify", "uniform", "--hands", "20", "--threads", "1", "--json"),
-    ("match", "--replay", "LOG", "--game", "holdem.nolimit"), ("measure", "RUN", "--method", "exact", "--threads", "1"),
+    ("log", "replay", "LOG", "--game", "holdem.nolimit"), ("measure", "RUN", "--method", "exact", "--threads", "1"),
     ("measure", "RUN", "--method", "lbr", "--hands", "100", "--bets", "1.0,all-in", "--from-street", "flop"),
     ("solve", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"),
     ("train", "leduc", "--out", "new", "--iterations", "2", "--threads", "1", "--set", "measure.method=none"),

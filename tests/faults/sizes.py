@@ -132,7 +132,7 @@ def all_cases() -> list[Case]:
             either(*NAMED, "uniform?post=purify", "--hands", number, "--out", "cup", *ONE),
             either(*NAMED, "--hands", number, "--aivat", *ONE),
             either("measure", "uniform", "--game", "leduc", "--method", "lbr", "--hands", number, *ONE),
-            either("measure", "uniform", "--game", "holdem.two-four", "--sample-flops", number, *ONE),
+            either("measure", "uniform", "--game", "holdem.two-four", "--flops", number, *ONE),
             either("train", "leduc", "--out", "run", "--iterations", number, *ONE, "--set", "measure.method=none"),
             either("solve", "kuhn", "--iterations", number, "--target", "0", *ONE, "--out", "kuhn.solution"),
             either(*NAMED, "--hands", "100", "--seed", number, *ONE),
@@ -214,7 +214,7 @@ def all_cases() -> list[Case]:
             Case((*command, "zeros.toml", *more), refused=True, sparse={"zeros.toml": 20 * GIGABYTE}),
         ]
     cases += [
-        Case(("match", "--replay", "zeros.log", "--game", "leduc"), refused=True, sparse={"zeros.log": 20 * GIGABYTE}),
+        Case(("log", "replay", "zeros.log", "--game", "leduc"), refused=True, sparse={"zeros.log": 20 * GIGABYTE}),
         Case(("match", "zeros.u8", "uniform"), refused=True, sparse={"zeros.u8": 20 * GIGABYTE}),
         Case(("solve", "show", "zeros.solution"), refused=True, sparse={"zeros.solution": 20 * GIGABYTE}),
         Case(("games", "holdem.nolimit", "--menu", "/dev/zero"), refused=True),
@@ -301,20 +301,20 @@ def _full_fault(ended: Ended) -> str:
 def full_train(disk: Disk, beside: Path, tally: Tally) -> None:
     """A run goes on until the disk is full; then there is room, and it ends as if nothing had been."""
 
-    def train(out: Path, until: int, *more: str) -> Ended:
-        return run("train", "leduc", "--out", str(out), "--iterations", str(until), *SETS, *more, guard=GUARD)
+    def resume(out: Path, until: int) -> Ended:
+        return run("train", "--resume", str(out), "--iterations", str(until), *SETS, guard=GUARD)
 
     whole, half = beside / "whole", disk.path / "run"
     for out, until in ((whole, 200_000), (half, 100_000)):
         equipoise.train("leduc", out, iterations=until, threads=1, overrides=SETS[3::2])
     before = _stored(half)
     disk.fill()
-    ended = train(half, 200_000, "--resume")
+    ended = resume(half, 200_000)
     tally.add(f"train {ended.word}", fault=_full_fault(ended))
     same = _stored(half) == before
     tally.add("strategy whole" if same else "strategy lost", fault="" if same else "another strategy")
     disk.clear()
-    ended = train(half, 200_000, "--resume")
+    ended = resume(half, 200_000)
     fault = ended.fault or (ended.code and ended.last_line)
     if not fault and _stored(half) != _stored(whole):
         fault = "other bits after a full disk"

@@ -289,12 +289,12 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     assert answer["exploitability_mbb"] == pytest.approx(2373.6111111)
     assert answer["method"] == "exact"
     assert np.mean(answer["player_values_mbb"]) == pytest.approx(answer["exploitability_mbb"])
-    sampled = run("uniform", "--game", "leduc", "--sample-flops", "20", "--out", str(tmp_path / "flops"), "--json")
+    sampled = run("uniform", "--game", "leduc", "--flops", "20", "--out", str(tmp_path / "flops"), "--json")
     estimate = json.loads(sampled.stdout)
     assert estimate["ci95_mbb"] > 0
     assert (estimate["method"], estimate["draws"], estimate["all_flops"]) == ("sampled", 20, 3)
-    assert "equipoise measure runs/leduc" in run("--help").stdout
-    text = run("always-call", "--game", "leduc", "--sample-flops", "9").stdout
+    assert "equipoise measure uniform --game leduc" in run("--help").stdout
+    text = run("always-call", "--game", "leduc", "--flops", "9").stdout
     assert "mbb/g" in text
     assert "estimated from 9 draws of 3 flops" in text
     assert "exact" not in text
@@ -307,7 +307,7 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
         (["uniform"], "--game"),
         (["uniform", "--game", "chess"], "chess"),
         (["uniform", "--game", "kuhn", "--method", "guess"], "guess"),
-        (["uniform", "--game", "kuhn", "--sample-flops", "20"], "without flops"),
+        (["uniform", "--game", "kuhn", "--flops", "20"], "without flops"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], said: str) -> None:

@@ -61,7 +61,7 @@ def test_the_command_says_difference_and_level(game: str, tmp_path: Path) -> Non
         return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
 
     run("always-call", "--out", flops)
-    beside = ("always-raise", "--sample-flops", "9", "--reference", "always-call", "--reference-flops", flops)
+    beside = ("always-raise", "--flops", "9", "--reference", "always-call", "--reference-out", flops)
     answer = json.loads(run(*beside, "--json"))["reference"]
     assert answer.keys() == {"what", "less_mbb", "ci95_mbb", "exact_mbb", "level_mbb"}
     assert answer["level_mbb"] == pytest.approx(answer["exact_mbb"] + answer["less_mbb"])

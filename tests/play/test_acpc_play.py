@@ -583,11 +583,11 @@ def command(*arguments: str) -> subprocess.Popen[str]:
 def test_a_match_of_processes(tmp_path: Path) -> None:
     path = tmp_path / "a-b.log"
     options = ("--hands", "100", "--seed", "7", "--log", str(path), "--names", "one,two")
-    dealer = command("acpc-dealer", "--game", "leduc", *options)
+    dealer = command("acpc", "deal", "--game", "leduc", *options)
     assert dealer.stdout
     ports = dealer.stdout.readline().split()[1:]
     seats = [
-        command("acpc", name, HOST, port, "--game", "leduc", "--seed", "1", "--json")
+        command("acpc", "play", name, HOST, port, "--game", "leduc", "--seed", "1", "--json")
         for name, port in zip(("uniform", "always-raise"), ports, strict=True)
     ]
     won = [json.loads(seat.communicate(timeout=PROCESS_WAIT)[0]) for seat in seats]
@@ -600,7 +600,7 @@ def test_a_match_of_processes(tmp_path: Path) -> None:
 
 
 def test_a_dealer_without_players_exits_with_one() -> None:
-    dealer = command("acpc-dealer", "--game", "kuhn", "--hands", "1", "--start", "0.1", "--json")
+    dealer = command("acpc", "deal", "--game", "kuhn", "--hands", "1", "--start-timeout", "0.1", "--json")
     out, errors = dealer.communicate(timeout=PROCESS_WAIT)
     assert dealer.returncode == 1
     assert json.loads(out)["score"] is None

@@ -166,7 +166,7 @@ def test_our_logs_replay(game: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert found.scored == (suffix not in ("phh", "phhs"))
         assert json.loads(json.dumps(found.as_json()))["chips"] == list(found.chips)
         print_replay(found)
-        assert f"{found.chips[0]:+,} chips" in capsys.readouterr().out
+        assert f"  {found.chips[0]:+,}  " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["acpc", "phhs"])

@@ -64,7 +64,7 @@ def test_killed_ten_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     resumed = 0
     for _ in range(10):
         process = spawn(killed, iterations, pause)
-        resumed += "resumed" in wait_for_start(process)
+        resumed += "continues" in wait_for_start(process)
         time.sleep(rng.uniform(0, 0.25))
         process.kill()
         process.communicate()
@@ -97,15 +97,9 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
     def command(out: Path) -> list[str]:
         changed = ["solver.method=external", "solver.seed=3", "measure.method=none", "checkpoint.minutes=0.0005"]
         sets = [word for change in changed for word in ("--set", change)]
-        stop = [
-            "--iterations",
-            str(iterations),
-            "--threads",
-            "1",
-            *(["--resume"] if RunFolder(out).is_run else []),
-            *sets,
-        ]
-        return [sys.executable, "-m", "equipoise", "train", "leduc", "--out", str(out), *stop]
+        stop = ["--iterations", str(iterations), "--threads", "1"]
+        start = ["--resume", str(out)] if RunFolder(out).is_run else ["leduc", "--out", str(out), *sets]
+        return [sys.executable, "-m", "equipoise", "train", *start, *stop]
 
     subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True, timeout=300)
     resumed = []
@@ -114,7 +108,7 @@ def test_external_sampling_killed_ten_times_ends_with_the_same_bits(tmp_path: Pa
         assert process.stderr
         started = next((line for line in process.stderr if "thread" in line), "")
         assert started
-        found = re.search(r"resumed at iteration ([0-9,]+)", started)
+        found = re.search(r"continues from iteration ([0-9,]+)", started)
         resumed += [int(found[1].replace(",", ""))] if found else []
         time.sleep(rng.uniform(0, 0.25))
         process.kill()
@@ -186,7 +180,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_used(stopped: Path, 
     said: list[str] = []
     run(stopped, 400, resume=True, say=said.append)
     assert any(str(newest) in line for line in said)
-    assert any("resumed at iteration 300" in line for line in said)
+    assert any("continues from iteration 300" in line for line in said)
     assert tables(stopped, 400) == whole
 
 
@@ -212,7 +206,7 @@ def test_with_no_whole_checkpoint_a_run_does_not_start_again_by_accident(stopped
         path.unlink()
     said: list[str] = []
     run(stopped, 400, resume=True, say=said.append)
-    assert any("started from the beginning" in line for line in said)
+    assert any("starts from the beginning" in line for line in said)
 
 
 def test_only_what_is_a_run_is_resumed(tmp_path: Path) -> None:
@@ -223,7 +217,7 @@ def test_only_what_is_a_run_is_resumed(tmp_path: Path) -> None:
             if file != ".":
                 (tmp_path / name / file).write_text('game = "leduc"\n')
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(InputError, match=r"is not the folder of a run; .* leave out --resume"):
+        with pytest.raises(InputError, match="is not the folder of a run; name one that equipoise train has written"):
             run(tmp_path / name, 10, resume=True)
         assert sorted(tmp_path.rglob("*")) == before
 

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TextIO
 
-PLAIN = {"±": "+-", "…": "...", "♣": "c", "♦": "d", "♥": "h", "♠": "s"}
+PLAIN = {"±": "+-", "…": "...", "─": "-", "━": "-", "╸": " ", "╺": " ", "♣": "c", "♦": "d", "♥": "h", "♠": "s"}
 _ERRORS = "equipoise.plain"
 
 

@@ -1,7 +1,7 @@
 """Tables and figures of the papers that this project implements, reproduced: one module each, with published values.
 
-A module has ABOUT (one line) and `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns the
-summary.
+A module has ABOUT (one line), `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns the summary,
+and `compared(summary)`: rows of `name`, `published` (None where the paper gives no number) and `ours`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def experiment_names() -> dict[str, str]:
 
 
 def reproduce(name: str, out: str | Path = "results", *, full: bool = False, say: Say = print) -> dict[str, Any]:
-    """Run one experiment, write its files to `out`, and return its summary."""
+    """Run one experiment, write its files to `out`, and return its summary with `rows`: published values and ours."""
     if name not in _HOMES:
         raise InputError(f"no experiment {shown(name)}", remedy=f"there are {', '.join(_HOMES)}")
     folder = Path(out)
@@ -44,8 +44,9 @@ def reproduce(name: str, out: str | Path = "results", *, full: bool = False, say
         raise InputError(
             f"cannot write to {shown(str(out))}: {error.strerror}", remedy="choose another place"
         ) from None
-    result: dict[str, Any] = _module(name).run(folder, full, say)
-    return result
+    module = _module(name)
+    summary: dict[str, Any] = module.run(folder, full, say)
+    return {**summary, "rows": module.compared(summary)}
 
 
 def _module(name: str) -> Any:

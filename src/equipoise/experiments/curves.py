@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -57,3 +57,8 @@ def draw_intervals(axes: Any, rows: Sequence[dict[str, Any]], value: str, width:
             fmt="o-", capsize=3, color=f"C{number}", label=curve,
         )  # fmt: skip
     axes.legend(fontsize=8)
+
+
+def side_by_side(ours: Mapping[str, float | None], published: Mapping[str, float | str]) -> list[dict[str, Any]]:
+    """A row for each of our values, with the published one where there is one."""
+    return [{"name": name, "published": published.get(name), "ours": value} for name, value in ours.items()]

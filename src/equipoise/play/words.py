@@ -11,14 +11,14 @@ import re
 from equipoise.core.errors import InputError, shown
 from equipoise.games.bet_menu import round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Legal
+from equipoise.games.notation.typed import CALL_OR_CHECK, TypedAction, read_typed
 
-HELP = """fold, check, call (f, k, c)
-bet 300, raise 900: to a total of chips on this street (b, r)
+HELP = """fold, check, call (f, x or k, c)
+bet 300, raise 900: to a total of chips on this street (b300, r900)
 bet half, raise pot, bet 75%, bet 2/3: that part of the pot after calling; bet min: as little as allowed
 all-in; in limit games just bet or raise
 ? shows this, quit ends the game"""
 
-_SPELLINGS = {"f": "fold", "k": "check", "x": "check", "b": "bet", "r": "raise", "a": "all-in"}
 _PARTS = {"quarter": 1 / 4, "third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3, "pot": 1.0}
 _AMOUNT = re.compile(r"\d{1,10}")
 _PERCENT = re.compile(r"(\d{1,4})%")
@@ -27,23 +27,21 @@ _RATIO = re.compile(r"(\d{1,3})/(\d{1,3})")
 
 def read_action(state: BettingState, text: str) -> int:
     """The action for a person's words; unknown words are refused."""
-    verb, *rest = re.sub("all ?in", "all-in", text.lower().replace(",", "")).split() or [""]
-    verb = _SPELLINGS.get(verb, verb)
-    if rest and rest[0] == "to":
-        rest = rest[1:]
+    words = " ".join(text.lower().replace(",", "").split())
+    verb, size = read_typed(words) or TypedAction(words, "")
     legal, facing = state.legal(), state.to_call > 0
-    if verb == "c" and not rest:
+    if verb == CALL_OR_CHECK and not size:
         return CALL
-    if verb in ("fold", "check", "call") and not rest:
+    if verb in ("fold", "check", "call") and not size:
         if verb == "fold" and not legal.fold:
             raise InputError("there is nothing to fold to", remedy=offers(state))
         if (verb == "check") == facing and verb != "fold":
             what = f"there are {state.to_call:,} chips to call" if facing else "there is nothing to call"
             raise InputError(what, remedy=offers(state))
         return FOLD if verb == "fold" else CALL
-    if verb in ("bet", "raise") and len(rest) <= 1:
-        return _raise(state, legal, rest[0] if rest else "")
-    if not rest and (verb in _PARTS or verb in ("all-in", "min")):
+    if verb in ("bet", "raise"):
+        return _raise(state, legal, "all-in" if size == "allin" else size)
+    if not size and (verb in _PARTS or verb in ("all-in", "min")):
         return _raise(state, legal, verb)
     raise InputError(f"{shown(text.strip())} is no action", remedy=offers(state))
 

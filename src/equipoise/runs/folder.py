@@ -84,7 +84,8 @@ class RunFolder:
         """Refuse a folder that is not empty, except for the remains of a run that was killed before it began."""
         try:
             if self.path.is_dir() and not self._is_untouched():
-                remedy = "add --resume, or name a new folder" if self.is_run else "name a new folder"
+                resume = f"continue it with equipoise train --resume {self.path}, or " if self.is_run else ""
+                remedy = f"{resume}name a new folder"
                 raise InputError(f"{shown(str(self.path))} is not empty", remedy=remedy)
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"{shown(str(self.path))} is a file", remedy="name a new folder")
@@ -102,17 +103,17 @@ class RunFolder:
         if not self.is_run:
             raise InputError(
                 f"{shown(str(self.path))} is not the folder of a run",
-                remedy="name one that train has written, or leave out --resume to start a new run",
+                remedy="name one that equipoise train has written",
             )
 
     def check_same(self, recipe: Recipe) -> None:
         """Refuse a folder that holds a run of another recipe."""
-        there = load_recipe(self.path)
+        there = load_recipe(self.path / RECIPE_FILE)
         if there.fingerprint != recipe.fingerprint:
             raise InputError(
                 f"a run of another recipe ({there.fingerprint}, not {recipe.fingerprint})",
                 where=str(self.path),
-                remedy="resume it with its own recipe.toml, or name a new folder",
+                remedy="resume it without changes to its recipe, or name a new folder",
             )
 
     @contextmanager
@@ -191,7 +192,7 @@ class RunFolder:
             raise InputError(
                 f"the checkpoint of iteration {solver.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),
-                remedy="free some disk space and continue with --resume",
+                remedy=f"free some disk space, then: equipoise train --resume {self.path}",
             ) from None
         for old in self.listed()[: -recipe.checkpoint.keep]:
             with contextlib.suppress(OSError):
@@ -225,7 +226,7 @@ class RunFolder:
                 raise InputError(
                     f"a checkpoint of another recipe ({header['fingerprint']}, not {recipe.fingerprint})",
                     where=str(path),
-                    remedy="resume it with its own recipe.toml, or name a new folder",
+                    remedy="resume it without changes to its recipe, or name a new folder",
                 )
             numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
             return Checkpoint(path, *numbers, Measured(**header["measured"]), arrays)

@@ -46,7 +46,7 @@ TRAININGS, ABSTRACTIONS = "runs/recipes", "runs/recipes/abstractions"  # those o
 RECIPES = Shelf("recipe", (TRAININGS, ABSTRACTIONS), otherwise="give a TOML file or a run folder")
 REMEDY = "see docs/training.md"
 ELSEWHERE = {
-    "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
+    "vector": "it keeps tables by hand, not by bucket: use equipoise spot solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
 }
 
@@ -245,6 +245,11 @@ def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None
             check_hole_cards(rules.hole_cards, f"measure.method {sections.measure.method}")
     except InputError as error:
         raise error.at(where) from None
+
+
+def with_stop(recipe: Recipe, stop: StopRecipe) -> Recipe:
+    """The same recipe with another stopping rule; the fingerprint stays."""
+    return replace(recipe, stop=stop, table={**recipe.table, "stop": stop.model_dump(exclude_none=True)})
 
 
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:

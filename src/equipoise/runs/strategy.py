@@ -34,9 +34,9 @@ def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> St
 
 def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     """From the newest intact checkpoint. Damaged ones are not renamed: the run may be training."""
-    if not (folder.path / RECIPE_FILE).is_file():
+    if not folder.is_run:
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
-    recipe = load_recipe(folder.path)
+    recipe = load_recipe(folder.path / RECIPE_FILE)
     game = recipe.game
     for path in reversed(folder.listed()):
         try:
@@ -54,5 +54,6 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
         }  # fmt: skip
         return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(
-        f"no whole checkpoint in {shown(str(folder.path))}", remedy="wait for the first, or continue with --resume"
+        f"no whole checkpoint in {shown(str(folder.path))}",
+        remedy=f"wait for the first, or continue it: equipoise train --resume {folder.path}",
     )

@@ -141,6 +141,6 @@ def _find(path: Path) -> Path:
     for name in IN_A_RUN:
         if (path / name).is_file():
             return path / name
-    raise InputError(
-        f"no strategy in {shown(str(path))}", remedy="finish its training: equipoise train RUN --out RUN --resume"
-    )
+    is_run = (path / "checkpoints").is_dir()
+    remedy = f"finish its training: equipoise train --resume {path}" if is_run else "name a run folder"
+    raise InputError(f"no strategy in {shown(str(path))}", remedy=remedy)

@@ -23,7 +23,7 @@ from equipoise.core.signals import stopping
 from equipoise.runs.cost import Cost, cost_of
 from equipoise.runs.folder import Checkpoint, RunFolder
 from equipoise.runs.progress import Measured, TrainingProgress, average_regret
-from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe
+from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe, with_stop
 from equipoise.runs.strategy_snapshots import StrategySnapshots
 from equipoise.solvers.registry import make_solver
 from equipoise.solvers.solver import Solver, StrategyName, table_of
@@ -96,7 +96,7 @@ def run_training(
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
-    stop = _stop(recipe, minutes, iterations)
+    recipe = with_stop(recipe, _stop(recipe, minutes, iterations))
     if recipe.measure.method != "none" and measure is None:
         raise InputError("measure.method needs a measure function", remedy='use equipoise.train, or method = "none"')
     folder = RunFolder(Path(out))
@@ -118,12 +118,12 @@ def run_training(
                 say(line)
 
         folder.keep_recipe(recipe)
-        log(_cost_text(recipe, cost, stop))
+        log(_cost_text(recipe, cost))
         checkpoint = folder.newest(recipe, log) if resume else None
         buckets = game.buckets(on_stage)
         used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
         solver = (make or _make_solver)(recipe, game.tree, buckets, used)
-        training = _Training(recipe, stop, folder, buckets, solver, used, log, on_progress, measure)
+        training = _Training(recipe, folder, buckets, solver, used, log, on_progress, measure)
         training.begin(checkpoint)
         with stopping() as asked:
             stopped = training.go(asked)
@@ -153,18 +153,23 @@ def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> Stop
     return stop
 
 
-def _cost_text(recipe: Recipe, cost: Cost, stop: StopRecipe) -> str:
-    ends = [f"{stop.minutes:g} minutes"] if stop.minutes else []
-    ends += [f"{stop.iterations:,} iterations"] if stop.iterations else []
-    ends += [f"{stop.exploitability:g} mbb/g"] if stop.exploitability else []
+def _cost_text(recipe: Recipe, cost: Cost) -> str:
     return (
         f"{recipe.name}: {cost.nodes:,} betting nodes, {cost.infosets:,} information sets, "
-        f"{_size(cost.memory_bytes)} of memory, {_size(cost.disk_bytes)} of disk; until {' or '.join(ends)}"
+        f"{_size(cost.memory_bytes)} of memory, {_size(cost.disk_bytes)} of disk; until {_until(recipe.stop)}"
     )
 
 
+def _until(stop: StopRecipe) -> str:
+    ends = [f"{stop.minutes:g} minutes"] if stop.minutes else []
+    ends += [f"{stop.iterations:,} iterations"] if stop.iterations else []
+    ends += [f"{stop.exploitability:g} mbb/g"] if stop.exploitability else []
+    return " or ".join(ends)
+
+
 def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    size, unit = next(((size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB")) if count >= size), (1e3, "kB"))
+    return f"{count / size:,.1f} {unit}"
 
 
 @dataclass(eq=False)
@@ -172,7 +177,6 @@ class _Training:
     """The state of a run while it trains."""
 
     recipe: Recipe
-    stop: StopRecipe
     folder: RunFolder
     buckets: BucketMap
     solver: Solver
@@ -182,6 +186,7 @@ class _Training:
     measure: Measure | None
 
     def __post_init__(self) -> None:
+        self.stop = self.recipe.stop
         self.blocks = Blocks.of(self.solver.layout)
         self.snapshots = StrategySnapshots(self.folder, self.recipe.game, self.recipe.solver.reservoirs)
         self.seconds = 0.0
@@ -202,8 +207,17 @@ class _Training:
             **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
-        where = f"resumed at iteration {checkpoint.iteration:,}" if checkpoint else "started from the beginning"
-        self.log(f"{where}, {self.threads} thread{'s' if self.threads > 1 else ''}")
+        self.log(self._plan(checkpoint))
+
+    def _plan(self, checkpoint: Checkpoint | None) -> str:
+        """What will happen now."""
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        if checkpoint is None:
+            return f"starts from the beginning, {threads}"
+        where = f"iteration {checkpoint.iteration:,} ({checkpoint.seconds / 60:.2g} minutes)"
+        if self._reason(threading.Event()):
+            return f"is already at its end, {where}: ask for more with --minutes or --iterations"
+        return f"continues from {where} until {_until(self.stop)}, {threads}"
 
     def go(self, asked: threading.Event) -> str:
         """Iterate until there is a reason to stop, and return it."""

@@ -18,7 +18,7 @@ from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.progress import Measured
-from equipoise.runs.recipe import Recipe, load_recipe
+from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.strategy.profile import Profile
 from equipoise.training.loop import Measure, OnProgress, Run, run_training
 from equipoise.tree.betting_tree import build_tree
@@ -57,6 +57,26 @@ def train(
     )  # fmt: skip
     draw_progress(run)
     return run
+
+
+def resume_training(
+    run: str | Path,
+    *,
+    minutes: float | None = None,
+    iterations: int | None = None,
+    threads: int | None = None,
+    overrides: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+    on_stage: Progress | None = None,
+    say: Say | None = None,
+) -> Run:
+    """Continue the run in a folder by the recipe that it holds; arguments as in `train`."""
+    folder = RunFolder(Path(run))
+    folder.check_run()
+    return train(
+        folder.path / RECIPE_FILE, folder.path, resume=True, minutes=minutes, iterations=iterations, threads=threads,
+        overrides=overrides, on_progress=on_progress, on_stage=on_stage, say=say,
+    )  # fmt: skip
 
 
 def measure_of(recipe: Recipe, threads: int) -> Measure | None:

@@ -1,17 +1,17 @@
-"""Lines of betting in words, such as `check, bet 100, raise 300, call`: the names of a tree's nodes.
+"""Lines of betting, such as `check, bet 100, raise 300, call`: the names of a tree's nodes.
 
-The number is the player's chips on this street after the action. Streets are not separated.
+They are read as players type them too: `x b100 r300 c`. The number is the player's chips on this street after the
+action. Streets are not separated.
 """
 
 from __future__ import annotations
 
-import re
-
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD
+from equipoise.games.notation.typed import CALL_OR_CHECK, read_typed, split_line
 from equipoise.tree.betting_tree import DEAL, BettingTree
 
-_ACTION = re.compile(r"(?P<verb>fold|check|call|bet|raise|all[ -]?in)(?: (?:to )?(?P<amount>\d{1,10}))?", re.ASCII)
+MOST_DIGITS = 10  # of an amount
 _ALL_IN = "all-in"
 
 
@@ -59,17 +59,23 @@ def find_action(tree: BettingTree, node: int, text: str) -> int | None:
     """The number of the action at a node that a text names; None if there is none.
 
     An all-in needs no amount, and may be called a bet or raise of its amount; `to` before an amount, the dash of
-    `all-in`, and case are optional.
+    `all-in`, and case are optional. `c` is a call, or a check where there is nothing to call.
     """
-    found = _ACTION.fullmatch(" ".join(text.lower().split()))
-    if not found:
+    typed = read_typed(text)
+    if typed is None or (typed.size and not _is_amount(typed.size)):
         return None
-    verb = _ALL_IN if found["verb"].startswith("all") else found["verb"]
-    wanted = f"{verb} {int(found['amount'])}" if found["amount"] else verb
+    verb = typed.verb
+    if verb == CALL_OR_CHECK:
+        verb = "call" if tree.chips[node, 0] != tree.chips[node, 1] else "check"
+    wanted = f"{verb} {int(typed.size)}" if typed.size else verb
     for number, name in enumerate(action_names(tree, node)):
         if wanted == name or (name.startswith(_ALL_IN) and wanted in _all_in_names(tree, node, name)):
             return number
     return None
+
+
+def _is_amount(size: str) -> bool:
+    return size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS
 
 
 def _all_in_names(tree: BettingTree, node: int, name: str) -> tuple[str, str]:
@@ -81,7 +87,7 @@ def _all_in_names(tree: BettingTree, node: int, name: str) -> tuple[str, str]:
 def find_line(tree: BettingTree, line: str) -> int:
     """The node that a line leads to; where it ends a street, the first node of the next."""
     node = 0
-    for word in (part.strip() for part in line.split(",") if part.strip()):
+    for word in split_line(line):
         action = find_action(tree, node, word)
         if action is None:
             names = action_names(tree, node)

@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 from equipoise.cli.app import app
-from equipoise.cli.commands import cards, match, records, solving, table
+from equipoise.cli.commands import (
+    abstraction,
+    acpc,
+    bench,
+    equity,
+    games,
+    log,
+    match,
+    measure,
+    play,
+    recipes,
+    reproduce,
+    slumbot,
+    solving,  # goes when spot comes
+    strategy,
+    train,
+)
 
-__all__ = ["app", "cards", "match", "records", "solving", "table"]
+__all__ = [
+    "abstraction", "acpc", "app", "bench", "equity", "games", "log", "match", "measure", "play", "recipes",
+    "reproduce", "slumbot", "solving", "strategy", "train",
+]  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.render.console import plain_table, print_table, size_text
 from equipoise.cli.render.match import print_tournament, win_rate_text
+from equipoise.cli.render.tables import Table, print_table, say, size_text
 
 if TYPE_CHECKING:
     from equipoise.abstraction.report.lookup import HandBucket
@@ -19,8 +19,9 @@ def print_abstraction(found: AbstractionFiles) -> None:
     """Each street of an abstraction, some of its buckets, its public clusters, and the size of a solve."""
     report = found.report
     recall = "perfect recall" if report.map.perfect_recall else "imperfect recall"
-    print(f"{report.name}: {report.map.rules.name}, {recall}, {size_text(report.map.bytes)}")
-    print(f"fingerprint {report.map.fingerprint}\n")
+    say(f"{report.name}: {report.map.rules.name}, {recall}, {size_text(report.map.bytes)}")
+    say(f"fingerprint {report.map.fingerprint}")
+    print()
     columns = [
         "street",
         "method",
@@ -33,7 +34,7 @@ def print_abstraction(found: AbstractionFiles) -> None:
         "largest",
         "E[HS] lost",
     ]
-    table = plain_table("streets: share of deals by bucket, variance of E[HS] within buckets by all", columns, left=2)
+    table = Table("streets: share of deals by bucket, variance of E[HS] within buckets by all", columns, left=2)
     sampled = False
     for s in report.streets:
         star = "*" if s.counted == "sample" else ""
@@ -43,17 +44,17 @@ def print_abstraction(found: AbstractionFiles) -> None:
         table.add_row(s.street, s.method, *counts, *shares, f"{s.within_share:.2%}{star}")
     print_table(table)
     if sampled:
-        print(f"* from {len(report.deals.cards):,} random deals")
+        say(f"* from {len(report.deals.cards):,} random deals")
     for number, street in enumerate(report.streets):
         _print_buckets(report, number, f"{street.street}: some buckets, by strength")
     if report.public:
         _print_clusters(report)
     if found.solve:
         menu = f" with menu {found.solve.menu}" if found.solve.menu else ""
-        print(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
-        print(f"a solve with these cards needs {size_text(found.solve.memory_bytes)} (regret and average, float32)")
+        say(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
+        say(f"a solve with these cards needs {size_text(found.solve.memory_bytes)} (regret and average, float32)")
     if found.files:
-        print("written: " + ", ".join(found.files))
+        say("written: " + ", ".join(found.files))
 
 
 def _print_buckets(report: AbstractionReport, number: int, title: str, most: int = 6) -> None:
@@ -62,8 +63,7 @@ def _print_buckets(report: AbstractionReport, number: int, title: str, most: int
     rows.sort(key=lambda row: float(row["mean_ehs"]))
     if not rows:
         return
-    table = plain_table(title, ["bucket", "share", "mean E[HS]", "sd", "hands"])
-    table.columns[-1].justify = "left"
+    table = Table(title, ["bucket", "share", "mean E[HS]", "sd", "hands"], words=True)
     for place in sorted({i * (len(rows) - 1) // max(most - 1, 1) for i in range(most)}):
         row = rows[place]
         spread = "-" if row["sd_ehs"] is None else f"{row['sd_ehs']:.2%}"
@@ -74,67 +74,69 @@ def _print_buckets(report: AbstractionReport, number: int, title: str, most: int
 def _print_clusters(report: AbstractionReport) -> None:
     public = report.public
     assert public is not None
-    table = plain_table(
+    table = Table(
         f"{len(public.clusters)} public clusters of {public.boards:,} {public.street} boards",
         ["cluster", "boards", "deals", "within", "examples, the most central first"],
+        words=True,
     )
-    table.columns[-1].justify = "left"
     for number, cluster in enumerate(public.clusters):
         within = "-" if cluster.within is None else f"{cluster.within:.3f}"
         table.add_row(str(number), f"{cluster.boards:,}", f"{cluster.share:.2%}", within, "  ".join(cluster.examples))
     print_table(table)
     within = "" if public.within is None else f"; mean distance within a cluster {public.within:.3f}"
     balance = f"balance {public.balance:.2f} by boards, {public.balance_by_deals:.2f} by deals"
-    print(f"{balance} (largest by mean){within}\n")
+    say(f"{balance} (largest by mean){within}")
+    print()
 
 
 def print_bucket(found: HandBucket) -> None:
     """A hand's bucket, and similar hands."""
     cluster = "" if found.public_cluster is None else f", public cluster {found.public_cluster}"
-    print(f"{found.hand}: {found.street} bucket {found.bucket} of {found.buckets:,} ({found.method}{cluster})")
+    say(f"{found.hand}: {found.street} bucket {found.bucket} of {found.buckets:,} ({found.method}{cluster})")
     own = [
         f"{name} {value:.4f}" for name, value in (("E[HS]", found.ehs), ("E[HS^2]", found.ehs2)) if value is not None
     ]
-    print(f"  the hand            {'   '.join(own)}")
+    say(f"  the hand            {'   '.join(own)}")
     mean = "" if found.mean_ehs is None else f"mean E[HS] {found.mean_ehs:.4f}"
     spread = "" if found.sd_ehs is None else f"   sd {found.sd_ehs:.4f}"
     share = "" if found.share is None else f"   {found.share:.4%} of all deals"
-    print(f"  the bucket          {mean}{spread}{share} ({found.counted})")
+    say(f"  the bucket          {mean}{spread}{share} ({found.counted})")
     most = 12
     if found.on_this_board:
         more = f" and {len(found.on_this_board) - most} more" if len(found.on_this_board) > most else ""
-        print(f"  in it, same board   {', '.join(found.on_this_board[:most])}{more}")
+        say(f"  in it, same board   {', '.join(found.on_this_board[:most])}{more}")
     if found.hands:
-        print(f"  in it, any board    {'; '.join(found.hands)}")
+        say(f"  in it, any board    {'; '.join(found.hands)}")
     if found.nearest:
         near = (f"{other.bucket} ({other.mean_ehs:.4f}, {other.share:.2%})" for other in found.nearest)
-        print(f"  nearest by E[HS]    {', '.join(near)}")
+        say(f"  nearest by E[HS]    {', '.join(near)}")
 
 
 def print_comparison(found: AbstractionComparison) -> None:
     """The rankings and the matches."""
-    columns = ["", "abstraction", "buckets", "information sets", "CFR-BR", "half-way", "CFR", "one-on-one, CFR-BR"]
-    table = plain_table(f"{found.game}: {found.measuring.words}, mbb/g", [*columns, "one-on-one, CFR"], left=2)
+    columns = ["abstraction", "buckets", "information sets", "CFR-BR", "half-way", "CFR"]
+    one_on_one = ["one-on-one, CFR-BR", "one-on-one, CFR"]
+    table = Table(f"{found.game}: {found.measuring.words}, mbb/g", [*columns, *one_on_one])
     smallest = min(row.infosets for row in found.abstractions)
     for rank, row in enumerate(found.abstractions, 1):
         larger = "" if found.equal_size or row.infosets == smallest else "*"
         table.add_row(
-            str(rank), row.name, " ".join(f"{count:,}" for count in row.buckets), f"{row.infosets:,}{larger}",
+            f"{rank}. {row.name}", " ".join(f"{count:,}" for count in row.buckets), f"{row.infosets:,}{larger}",
             _point(row.cfr_br.last), _point(row.cfr_br.half_way), _point(row.cfr.last if row.cfr else None),
             _wins(row.cfr_br_wins), _wins(row.cfr_wins),
         )  # fmt: skip
     print_table(table)
     if not found.equal_size:
-        print(f"* not of equal size: up to {found.size_difference:.1%} more information sets than the smallest")
+        say(f"* not of equal size: up to {found.size_difference:.1%} more information sets than the smallest")
     rankings = found.rankings()
     width = max(len(ranking.by) for ranking in rankings)
-    print("best first (~: the 95% intervals overlap)")
+    say("best first (~: the 95% intervals overlap)")
     for ranking in rankings:
-        print(f"  by {ranking.by:<{width}}  {ranking.text}")
+        say(f"  by {ranking.by:<{width}}  {ranking.text}")
     print()
     print_tournament(found.matches)
     if found.files:
-        print("written: " + ", ".join(found.files))
+        say("written: " + ", ".join(found.files))
 
 
 def _point(point: Point | None) -> str:

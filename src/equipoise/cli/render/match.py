@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from equipoise.cli.render.console import print_table
+from equipoise.cli.render.names import short_names
+from equipoise.cli.render.tables import Table, print_table, say
 
 if TYPE_CHECKING:
     from equipoise.play.logs import Replay
@@ -20,47 +21,40 @@ def win_rate_text(mbb: float, ci95: float) -> str:
 
 def print_match(found: MatchResult) -> None:
     """The result of a match."""
-    one, two = found.names
+    one, two = short_names(found.names)
     kind = "duplicate" if found.duplicate else "plain"
-    print(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
-    print(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%)")
+    say(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
+    say(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%)")
     first, second = (f"{value:+,.1f}" for value in found.by_player)
-    print(f"as player 0: {first}   as player 1: {second}")
+    say(f"as player 0: {first}   as player 1: {second}")
     if found.aivat:
         rate = win_rate_text(found.aivat["mbb_per_hand"], found.aivat["ci95"])
         times = found.aivat["times_smaller"]
         shrunk = f", a standard deviation {times:.1f} times smaller" if math.isfinite(times) else ", no luck left"
-        print(f"by AIVAT {rate} mbb/hand{shrunk}")
+        say(f"by AIVAT {rate} mbb/hand{shrunk}")
 
 
 def print_replay(found: Replay) -> None:
     """The totals of a log whose every hand was checked."""
     score = "and the score agrees" if found.scored else "no score to compare with"
-    print(f"{found.log}: {found.hands:,} hands of {found.game} replayed, every value agrees, {score}")
-    width = max(len(name) for name in found.names)
-    for name, chips, mbb in zip(found.names, found.chips, found.mbb_per_hand, strict=True):
-        print(f"{name:<{width}}  {chips:>+12,} chips  {win_rate_text(mbb, found.ci95)} mbb/hand")
+    say(f"{found.log}: {found.hands:,} hands of {found.game} replayed, every value agrees, {score}")
+    table = Table("", ["player", "chips", "mbb/hand"])
+    for name, chips, mbb in zip(short_names(found.names), found.chips, found.mbb_per_hand, strict=True):
+        table.add_row(name, f"{chips:+,}", win_rate_text(mbb, found.ci95))
+    print_table(table)
 
 
 def print_tournament(found: Tournament) -> None:
     """The matrix, best bankroll first, and both rankings."""
-    from rich import box
-    from rich.table import Table
-
     order, bankrolls, widths = found.by_bankroll, found.bankrolls(), found.bankroll_ci95
-    run_off = found.by_run_off
-    table = Table(
-        title=f"row wins from column, mbb/hand, {found.hands:,} hands a pair, ± 95%",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for column in ("", "agent", *(str(rank) for rank in range(1, len(order) + 1)), "bankroll", "run-off"):
-        table.add_column(column, justify="left" if column == "agent" else "right")
+    run_off, names = found.by_run_off, short_names(found.names)
+    ranks = [str(rank) for rank in range(1, len(order) + 1)]
+    title = f"row wins from column, mbb/hand, {found.hands:,} hands a pair, ± 95%"
+    table = Table(title, ["agent", "bankroll", "run-off", *ranks])
     for rank, agent in enumerate(order, 1):
         cells = ["" if other == agent else _cell(found.mbb[agent, other], found.ci95[agent, other]) for other in order]
         total = _cell(bankrolls[agent], widths[agent])
-        table.add_row(str(rank), found.names[agent], *cells, total, str(run_off.index(agent) + 1))
+        table.add_row(f"{rank}. {names[agent]}", total, str(run_off.index(agent) + 1), *cells)
     print_table(table)
 
 

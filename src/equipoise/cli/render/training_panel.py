@@ -17,6 +17,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.cli.render.tables import duration
+
 if TYPE_CHECKING:
     from equipoise.runs.progress import TrainingProgress
 
@@ -99,9 +101,3 @@ class TrainingPanel:
 
 def _age(age: float | None, since: float) -> str:
     return "none yet" if age is None else f"{duration(age + since)} ago"
-
-
-def duration(seconds: float) -> str:
-    """1:02:03, or 2:03 below an hour."""
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

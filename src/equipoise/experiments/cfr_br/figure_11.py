@@ -14,12 +14,14 @@ from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br.limit_curves import (
     Scale,
     cfr_br_contender,
+    curve_ends,
     curve_rows,
     draw_exploitability,
     last_and_lowest,
     measure_points,
     train_points,
 )
+from equipoise.experiments.curves import side_by_side
 from equipoise.measure.report import write_report
 from equipoise.solvers.solver import AVERAGE, CURRENT
 
@@ -67,6 +69,12 @@ def write_figure_11(out: str | Path, rows: list[dict[str, Any]], scale: Scale = 
     }
     write_report(Path(out) / NAME, summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ends of the curves, in mbb/g."""
+    published = {bucket_curve(count, way): value for count, value in PUBLISHED.items() for way in (AVERAGE, CURRENT)}
+    return side_by_side(curve_ends(summary["ours"]), published)
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:

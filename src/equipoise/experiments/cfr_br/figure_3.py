@@ -13,6 +13,7 @@ from typing import Any
 
 from equipoise.core.machine import all_cores
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 from equipoise.solvers.vector_cfr import VectorCFR
@@ -55,6 +56,11 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     }
     write_report(out / "cfr-br-figure-3", summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Seconds to 5 mbb/g by variant; the paper gives none."""
+    return side_by_side({f"{v}, s to 5 mbb/g": s for v, s in summary["seconds_to_5_mbb"].items()}, {})
 
 
 def _first_below(rows: list[dict[str, Any]], variant: str, level: float) -> float | None:

@@ -14,9 +14,20 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.card_recipe import StreetRecipe
 from equipoise.core.machine import all_cores
 from equipoise.core.progress import Say
-from equipoise.experiments.cfr_br.two_four import AVERAGE, BOTH, CURRENT, ONE, Figure, buckets_by, reproduce_figure
+from equipoise.experiments.cfr_br.two_four import (
+    AVERAGE,
+    BOTH,
+    CURRENT,
+    ONE,
+    Figure,
+    buckets_by,
+    compared,
+    reproduce_figure,
+)
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
+
+__all__ = ["ABOUT", "compared", "run"]
 
 ABOUT = "[2-4] hold'em, 570 imperfect-recall buckets: the same curves as figure 4 (15 minutes on two cores)"
 SECONDS = 540

@@ -23,12 +23,14 @@ from equipoise.experiments.cfr_br.limit_curves import (
     cfr_br_contender,
     cfr_contender,
     check_memory,
+    curve_ends,
     curve_rows,
     draw_exploitability,
     last_and_lowest,
     measure_points,
     train_points,
 )
+from equipoise.experiments.curves import side_by_side
 from equipoise.measure.report import write_report
 from equipoise.solvers.solver import AVERAGE, CURRENT
 
@@ -55,8 +57,7 @@ def figure_6(out: str | Path, scale: Scale = SCALED, say: Say = print) -> list[d
     found = []
     for contender in contenders(scale, say):
         found += measure_points(train_points(contender, scale, out, say), scale, say)
-    names = {trunk_curve(2, strategy): PUBLISHED[f"cfr_br_{strategy}"] for strategy in (CURRENT, AVERAGE)}
-    rows = curve_rows(found, CFR_CURVE, {CFR_CURVE: PUBLISHED["cfr_final"], **names})
+    rows = curve_rows(found, CFR_CURVE, _published_ends())
     return [{**row, "published_buckets": PUBLISHED_BUCKETS} for row in rows]
 
 
@@ -99,6 +100,18 @@ def write_figure_6(out: str | Path, rows: list[dict[str, Any]], scale: Scale = S
     }
     write_report(Path(out) / NAME, summary, rows, lambda axes, drawn: _draw(axes, drawn, buckets))
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lowest point of CFR and the ends of all curves, in mbb/g; published with 10 buckets a round."""
+    lowest = f"{CFR_CURVE}, lowest"
+    ours = {lowest: summary["ours"][CFR_CURVE]["lowest"]["exploitability_mbb"], **curve_ends(summary["ours"])}
+    return side_by_side(ours, {lowest: PUBLISHED["cfr_low"], **_published_ends()})
+
+
+def _published_ends() -> dict[str, float]:
+    by_trunk = {trunk_curve(2, strategy): PUBLISHED[f"cfr_br_{strategy}"] for strategy in (CURRENT, AVERAGE)}
+    return {CFR_CURVE: PUBLISHED["cfr_final"], **by_trunk}
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]], buckets: int) -> None:

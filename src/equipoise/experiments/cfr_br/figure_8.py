@@ -15,7 +15,7 @@ from equipoise.agents.named import load_player
 from equipoise.core.progress import Say
 from equipoise.experiments.cfr_br import figure_6
 from equipoise.experiments.cfr_br.limit_curves import Point, Scale, train_points
-from equipoise.experiments.curves import by_curve, draw_intervals, remembered
+from equipoise.experiments.curves import by_curve, draw_intervals, remembered, side_by_side
 from equipoise.measure.report import plain_log, write_report
 from equipoise.play.match import match
 
@@ -68,6 +68,12 @@ def write_figure_8(out: str | Path, rows: list[dict[str, Any]], scale: Scale = f
     }
     write_report(Path(out) / NAME, summary, rows, lambda axes, drawn: _draw(axes, drawn, buckets))
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the last strategies win from CFR, in mbb/hand; the paper says only that they lose."""
+    ours = {curve: last["mbb_per_hand"] for curve, last in summary["last"].items()}
+    return side_by_side(ours, dict.fromkeys(ours, "below zero"))
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]], buckets: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
@@ -55,6 +56,8 @@ def pathology(out: Path, responses: int, iterations: int, say: Say) -> dict[str,
         "unit": "thousandths of the small bet",
         "cfr_br_iterations": responses,
         "cfr_iterations": iterations,
+        "ours": {row["row"]: row["first"] for row in rows},
+        "ours_by_cfr_br": {row["row"]: row["first by CFR-BR"] for row in rows if row["first by CFR-BR"] is not None},
         "largest_difference": {
             column: max(abs(row[column] - row["published"]) for row in fixed if row[column] is not None)
             for column in ("first", "first by CFR-BR")
@@ -62,6 +65,12 @@ def pathology(out: Path, responses: int, iterations: int, say: Say) -> dict[str,
     }
     write_report(out / "leduc-pathology", summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The first player's losses in the unit of the table: by CFR, and by CFR-BR where the answer is unique."""
+    by_response = side_by_side(summary["ours_by_cfr_br"], PUBLISHED)
+    return side_by_side(summary["ours"], PUBLISHED) + [{**row, "name": f"{row['name']}, CFR-BR"} for row in by_response]
 
 
 def _row(

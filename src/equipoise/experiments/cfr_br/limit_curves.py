@@ -220,6 +220,11 @@ def last_and_lowest(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def curve_ends(found: dict[str, dict[str, Any]]) -> dict[str, float | None]:
+    """By curve: the exploitability of its last point; from `last_and_lowest`."""
+    return {curve: points["last"]["exploitability_mbb"] for curve, points in found.items()}
+
+
 def check_memory(contender: Contender, scale: Scale, say: Say) -> None:
     """Report the memory that an iteration with a trunk needs besides the tables; refuse it if it cannot fit."""
     if not contender.recipe.solver.trunk:

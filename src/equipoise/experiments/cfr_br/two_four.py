@@ -26,6 +26,7 @@ from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.core.errors import InputError
 from equipoise.core.files.cache import cache_folder
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, table_bytes
@@ -98,6 +99,11 @@ def reproduce_figure(
     }
     write_report(out / figure.name, summary, rows + doubled, lambda axes, drawn: _draw(axes, drawn, figure))
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ends of the curves, in mbb/g."""
+    return side_by_side(summary["ours_mbb"], summary["published_mbb"])
 
 
 def doubled_bets(rules: GameRules) -> GameRules:

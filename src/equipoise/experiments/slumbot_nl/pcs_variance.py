@@ -21,6 +21,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cards.deck import Deck
 from equipoise.core.jit import F32, F64
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
@@ -70,6 +71,13 @@ def compare_variance(rules: GameRules, boards: Sequence[int], samples: int, out:
     }
     write_report(out / "pcs-variance", summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The variance of single boards over that of one iteration; the paper gives no numbers."""
+    ratios = summary["single_boards_over_one_iteration"]
+    ours = {f"{start}, {boards} boards": ratio for start, found in ratios.items() for boards, ratio in found.items()}
+    return side_by_side(ours, {})
 
 
 def _ways(boards: Sequence[int]) -> Iterator[tuple[int, int]]:

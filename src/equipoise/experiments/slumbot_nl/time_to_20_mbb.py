@@ -1,6 +1,6 @@
 """Time and nodes to 20 mbb/g on small lossless games: external sampling, public chance sampling and vector CFR+.
 
-Not from a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
+Not from a paper: the three solvers as `equipoise train` and `equipoise spot solve` run them, one thread each, so that
 their curves can be compared. A node is what a solver visits in one step: one hand of each player at a betting node for
 external sampling, but all hands of a board for the other two, so they need far fewer.
 """
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 from equipoise.runs.folder import RunFolder
@@ -74,6 +75,12 @@ def compare_solvers(games: dict[str, str], minutes: float, until: float, out: Pa
     }
     write_report(out / "time-to-20-mbb", summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Seconds to 20 mbb/g by game and solver; not from a paper."""
+    reached = {f"{game}, {name}, s": at for game, found in summary["reached"].items() for name, at in found.items()}
+    return side_by_side({name: at and at["seconds"] for name, at in reached.items()}, {})
 
 
 def train_rows(game: str, settings: dict[str, Any], minutes: float, until: float) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from equipoise.abstraction.maps.card_recipe import CardRecipe, PublicRecipe, Str
 from equipoise.abstraction.maps.hierarchy import board_distances, board_weights
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.games.gamedef import load_game
 from equipoise.measure.report import write_report
 
@@ -67,6 +68,13 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     }
     write_report(out / "tartanian7-flops", summary, rows, _draw)
     return summary
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The balance of the clusters by objective (largest by mean, the best seed); the paper gives no numbers."""
+    ours = {f"balance, {name}": found[0] for name, found in summary["balance"].items()}
+    closer = {"pairs closer than the example": summary["share_of_pairs_closer_than_the_example"]}
+    return side_by_side(ours | closer, {})
 
 
 def flop(text: str) -> int:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from equipoise.agents.agent import Agent
 from equipoise.agents.named import load_player
 from equipoise.core.progress import Say
+from equipoise.experiments.curves import side_by_side
 from equipoise.measure.report import write_report
 from equipoise.play.match import match
 from equipoise.play.tournament import Outcome
@@ -37,6 +38,7 @@ RUNS: dict[str, tuple[str, ...]] = {  # what each blueprint has other than the r
 OPPONENTS = ("half-pot", "coarse")  # O1 and O2
 WEAK = "always-call"
 SEED = 7
+SOURCES = ("", "published ")  # prefixes of columns
 
 
 class Method(NamedTuple):
@@ -104,7 +106,18 @@ def table(folders: Mapping[str, Path], play: Play, hands: int, say: Say) -> tupl
         say(f"{method.name}: {told}; average {row['average']:+.0f} (published {row['published average']:+.0f})")
     best = {key: max(rows, key=lambda row: row[key])["method"] for key in ("average", "minimum")}
     summary = {"experiment": NAME, "hands": hands, "seed": SEED, "best": best, "published_best": METHODS[-1].name}
+    for key in ("average", "minimum"):
+        summary |= {f"{source}{key}": {row["method"]: row[f"{source}{key}"] for row in rows} for source in SOURCES}
     return summary, rows
+
+
+def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Win rates against both opponents, in mbb/hand: their average, and the lower of the two."""
+    ours, theirs = (
+        {f"{name}, {key}": value for key in ("average", "minimum") for name, value in summary[f"{source}{key}"].items()}
+        for source in SOURCES
+    )
+    return side_by_side(ours, theirs)
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:

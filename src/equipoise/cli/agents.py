@@ -1,0 +1,20 @@
+"""Agents for the commands that play: read into memory, and shown under short names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from equipoise.cli.render.names import short_names
+
+if TYPE_CHECKING:
+    from equipoise.agents.agent import Agent
+
+
+def load_agent(what: str, game: str) -> Agent:
+    """The agent that a WHAT names. It survives changes of its files."""
+    from equipoise.agents.named import load_player
+    from equipoise.agents.table import TableAgent
+
+    agent: Agent = load_player(what, game, copied=True)
+    return replace(agent, name=short_names([agent.name])[0]) if isinstance(agent, TableAgent) else agent

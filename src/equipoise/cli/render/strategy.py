@@ -1,0 +1,38 @@
+"""What `strategy show` prints for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.cli.render.console import print_grid
+from equipoise.cli.render.tables import Table, print_table, say
+
+if TYPE_CHECKING:
+    from equipoise.strategy.show import StrategyView
+
+MOST_ROWS = 200  # of a table of buckets
+
+
+def print_strategy(view: StrategyView) -> None:
+    """A decision of a strategy: the grid, each hand, or each bucket."""
+    where = f"after {view.line}" if view.line else "at the root"
+    board = f"{view.deck.text(view.board, ' ')}  " if view.board else ""
+    say(f"{board}{view.street}, {where}: player {view.player} to act")
+    if view.by_hole:
+        for action, often in zip(view.actions, view.frequency, strict=True):
+            print(f"  {action:<12} {often:8.2%}")
+    if view.has_grid:
+        print_grid(view)
+    elif view.by_hole:
+        table = Table("action frequencies by hand, percent", ["hand", "bucket", "weight", *view.actions])
+        for i in range(len(view.holes)):
+            mix = (f"{100 * p:.1f}" for p in view.strategy[:, i])
+            table.add_row(view.hole_text(i), f"{view.bucket[i]:,}", f"{view.weight[i]:.3f}", *mix)
+        print_table(table)
+    else:
+        table = Table("action frequencies by bucket, percent", ["bucket", *view.actions])
+        for bucket, row in enumerate(view.table[:MOST_ROWS]):
+            table.add_row(f"{bucket:,}", *(f"{100 * p:.1f}" for p in row))
+        print_table(table)
+        if len(view.table) > MOST_ROWS:
+            say(f"and {len(view.table) - MOST_ROWS:,} more buckets; --json has all, --board shows hands")

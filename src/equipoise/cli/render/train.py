@@ -1,0 +1,41 @@
+"""What `recipes` and `train` print for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.cli.render.tables import Table, print_table, say, size_text
+
+if TYPE_CHECKING:
+    from equipoise.runs.shipped import ShippedRecipe
+    from equipoise.training.loop import Run
+
+
+def print_recipes(recipes: list[ShippedRecipe]) -> None:
+    """The shipped recipes: what each makes, and what it needs."""
+    table = Table("", ["recipe", "game", "method", "minutes", "information sets", "memory"], left=3)
+    for found in recipes:
+        minutes = "-" if found.minutes is None else f"{found.minutes:,g}"
+        needs = (f"{found.cost.infosets:,}", size_text(found.cost.memory_bytes))
+        table.add_row(found.name, found.game, found.method, minutes, *needs)
+    print_table(table)
+    say("minutes are those of training; buckets are built once before it")
+    say("train one with: equipoise train RECIPE --out RUN")
+
+
+def print_run(run: Run) -> None:
+    """How a training ended, and what to do next."""
+    now = run.progress
+    say(f"{now.iteration:,} iterations, {now.nodes:,} nodes in {now.seconds:.1f} s of training: {run.stopped}")
+    if now.measured_text:
+        say(now.measured_text)
+    print(f"saved in {run.folder}")
+    print(f"  show it:      equipoise strategy show {run.folder}")
+    print(f"  train it on:  equipoise train --resume {run.folder}{_more(run)}")
+
+
+def _more(run: Run) -> str:
+    """The option that lets a finished run continue: twice what it had."""
+    if run.stopped == "iterations":
+        return f" --iterations {2 * run.progress.iteration}"
+    return "" if run.stopped == "interrupted" else f" --minutes {max(run.progress.seconds / 30, 0.1):.2g}"

@@ -1,0 +1,57 @@
+"""Every experiment puts published values beside ours: rows of name, published and ours, from its summary alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.experiments import _HOMES, _module
+from equipoise.experiments.cfr_br.figure_6 import CFR_CURVE, trunk_curve
+
+AVERAGE_2 = trunk_curve(2, "average")
+
+
+def ends(**last: float) -> dict[str, Any]:
+    return {
+        curve: {"last": {"exploitability_mbb": mbb}, "lowest": {"exploitability_mbb": mbb - 1}}
+        for curve, mbb in last.items()
+    }
+
+
+MBB = {"ours_mbb": {"CFR A-vs-A": 150.0, "other": 7.0}, "published_mbb": {"CFR A-vs-A": 144.0}}
+TABLE = {"average": {"New-0.2": 5.0}, "minimum": {"New-0.2": 4.0}}
+THEIRS = {"published average": {"New-0.2": 71.0}, "published minimum": {"New-0.2": 39.0}}
+SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one row: name, published, ours
+    "cfr-br-figure-3": ({"seconds_to_5_mbb": {"cfr+": 9.0}}, ("cfr+, s to 5 mbb/g", None, 9.0)),
+    "cfr-br-figure-4": (MBB, ("CFR A-vs-A", 144.0, 150.0)),
+    "cfr-br-figure-5": (MBB, ("other", None, 7.0)),
+    "cfr-br-figure-6": ({"ours": ends(**{CFR_CURVE: 400.0, AVERAGE_2: 190.0})}, (AVERAGE_2, 93.539, 190.0)),
+    "cfr-br-figure-8": ({"last": {"a": {"mbb_per_hand": -3.0}}}, ("a", "below zero", -3.0)),
+    "cfr-br-figure-11": ({"ours": ends(**{"2 buckets, average": 230.0})}, ("2 buckets, average", 218.487, 230.0)),
+    "leduc-pathology": (
+        {"ours": {"J.Q.K vs real": 55.0}, "ours_by_cfr_br": {"J.Q.K vs real": 56.0}},
+        ("J.Q.K vs real, CFR-BR", 55.2, 56.0),
+    ),
+    "pcs-variance": ({"single_boards_over_one_iteration": {"start 0": {"2": 1.5}}}, ("start 0, 2 boards", None, 1.5)),
+    "tartanian7-flops": (
+        {"balance": {"sum": [1.2, 1.4]}, "share_of_pairs_closer_than_the_example": 0.01},
+        ("balance, sum", None, 1.2),
+    ),
+    "tartanian7-table-2": ({**TABLE, **THEIRS}, ("New-0.2, minimum", 39.0, 4.0)),
+    "time-to-20-mbb": ({"reached": {"leduc": {"pcs": {"seconds": 2.0}, "slow": None}}}, ("leduc, pcs, s", None, 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", _HOMES)
+def test_published_values_are_beside_ours(name: str) -> None:
+    summary, (row, published, ours) = SUMMARIES[name]
+    rows = _module(name).compared(summary)
+    assert all(set(each) == {"name", "published", "ours"} for each in rows)
+    assert {"name": row, "published": published, "ours": ours} in rows
+
+
+def test_the_lowest_point_of_cfr_is_beside_the_lowest_published() -> None:
+    rows = _module("cfr-br-figure-6").compared(SUMMARIES["cfr-br-figure-6"][0])
+    assert rows[0] == {"name": "CFR, lowest", "published": 277, "ours": 399.0}
+    assert rows[1] == {"name": "CFR", "published": 305, "ours": 400.0}

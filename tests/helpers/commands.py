@@ -1,0 +1,39 @@
+"""The commands of the command line as data, and what their help texts say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from typer.main import get_command
+
+from equipoise.cli.commands.registry import app
+
+Path = tuple[str, ...]
+
+
+def all_commands() -> dict[Path, Any]:
+    """Every command that does something, by its words: ("train",), ("strategy", "show"), ..."""
+    return dict(_leaves(get_command(app), ()))
+
+
+def _leaves(command: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+        return
+    for name, each in inner.items():
+        yield from _leaves(each, (*path, name))
+
+
+def options(command: Any) -> set[str]:
+    """The options of a command, as they are typed."""
+    spelled = {word for each in command.params for word in (*each.opts, *each.secondary_opts) if word.startswith("--")}
+    return spelled | {"--help"}
+
+
+def examples(command: Any) -> list[str]:
+    """The shell lines at the end of a help text."""
+    lines = re.split(r"\n|; ", re.sub(r"^[\s\x08]*Examples?:", "", command.epilog or ""))
+    return [line.strip() for line in lines if line.strip()]
