@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import sys
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -52,6 +53,12 @@ def console() -> Any:
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output; numbers that are not finite are null."""
     print(json_text(value))
+
+
+def miss_target(line: str) -> NoReturn:
+    """Say which target was missed, and exit with the code for it."""
+    print(f"equipoise: {line}", file=sys.stderr)
+    raise typer.Exit(TARGET_MISSED)
 
 
 def given(context: typer.Context, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Bets in the language of desktop-postflop and WASM Postflop, and the betting tree that they give.
 
-Sizes are `60` or `60%` (of the pot after calling), `2.5x` (of the bet that is raised), `100c` (chips), `100c2r` (for the
-first two raises of a street), `e`, `3e`, `2e200` (geometric: equal shares of the pot over the streets left, or over a
+Sizes are `60` or `60%` (of the pot after calling), `2.5x` (of the bet that is raised), `100c` (chips), `100c2r` (only
+for the first two raises of a street), `e`, `3e`, `2e200` (geometric: equal shares of the pot over the streets left, or over a
 number of streets, up to a percentage) and `a` (all-in). A size outside the legal limits becomes the nearest legal one.
 Then three thresholds apply: an all-in is added if it is at most that share of the pot; a bet becomes an all-in if the
 stack behind is at most that share of the pot after a call; and of bets of similar size only the largest is kept.
@@ -105,7 +105,7 @@ class PostflopBets:
         """The betting tree from a root on, numbered as by `build_tree`."""
         nodes = [_Node(DECISION, rules.first[root.street], root.street, (root.chips, root.chips), root.chips)]
         level, street_first = [0], [0] * (root.street + 1)
-        for street in range(root.street, rules.rounds):
+        for _ in range(root.street, rules.rounds):
             deals: list[int] = []
             while level:
                 deals += [i for i in level if nodes[i].kind == DEAL]
@@ -211,5 +211,6 @@ def _arrays(nodes: list[_Node], rules: GameRules, street_first: list[int]) -> Be
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in columns.items()}
     return BettingTree(
         rules, None, parent=parent, first_child=first_child, num_children=children.astype(np.uint8),
-        chips=np.array([node.chips for node in nodes], np.int32), street_first=np.array(street_first, np.int64), **arrays,
+        chips=np.array([node.chips for node in nodes], np.int32), street_first=np.array(street_first, np.int64),
+        **arrays,
     )  # fmt: skip

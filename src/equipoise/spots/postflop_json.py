@@ -1,4 +1,4 @@
-"""Spots exported by desktop-postflop and WASM Postflop ("Import / Export"): a JSON object with two ranges and a `config`.
+"""Spots exported by desktop-postflop ("Import / Export") and WASM Postflop: JSON with two ranges and a `config`.
 
 All its options have an equivalent here except edited trees (`addedLines`, `removedLines`), which are refused; so is
 every key that we do not know. The ranges follow that program's reading: the first part that names a hand counts, and a
@@ -127,7 +127,9 @@ def _bets(config: Mapping[str, Any]) -> PostflopBets:
             raise InputError(f"{key}: {error.what}", remedy=error.remedy) from None
 
     players = {"oop": 0, "ip": 1}
-    places = [(f"{who}{name}", (street, player)) for who, player in players.items() for name, street in _STREETS.items()]
+    places = [
+        (f"{who}{name}", (street, player)) for who, player in players.items() for name, street in _STREETS.items()
+    ]
     return PostflopBets(
         bet={place: sizes(f"{key}Bet") for key, place in places},
         raises={place: sizes(f"{key}Raise") for key, place in places},

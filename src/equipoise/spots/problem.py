@@ -160,11 +160,11 @@ class Problem:
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
-    """The problem of a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
-    if not name.endswith(".toml"):
+    """The problem of a spot's TOML or JSON file, or of a built-in game or gamedef file with a bet menu."""
+    if not name.endswith((".toml", ".json")):
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
-        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change its [betting] instead")
+        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change the bets of that file")
     return Problem.of_spot(load_spot(name))
 
 

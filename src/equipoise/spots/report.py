@@ -19,9 +19,10 @@ import numpy as np
 from equipoise.cards.deck import FULL_DECK
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import is_file, read_text
+from equipoise.core.files.writing import write_whole
 from equipoise.spots.problem import Problem
 from equipoise.spots.solution import NodeView, Solution
-from equipoise.spots.solve import solve
+from equipoise.spots.solve import problem_of, solve
 from equipoise.spots.spot import Spot
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.lines import line_of
@@ -125,13 +126,15 @@ _SIDES = tuple(enumerate(PLAYER_NAMES))
 
 def save_csv(path: str | Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write rows as CSV, with a header; a number that means nothing stays empty."""
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(
-            {key: "" if isinstance(value, float) and np.isnan(value) else value for key, value in row.items()}
-            for row in rows
-        )
+
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            for row in rows:
+                writer.writerow({key: "" if value != value else value for key, value in row.items()})  # NaN
+
+    write_whole(Path(path), write)
 
 
 def runout_report(solution: Solution, line: str = "", board: str = "") -> SpotReport:
@@ -207,6 +210,14 @@ def flop_report(
         if solution.stopped == "interrupted":
             raise KeyboardInterrupt
     return SpotReport("flop", view.line, "", view.player, view.actions, rows)
+
+
+def spot_of(name: str) -> Spot:
+    """The spot of a file: TOML, JSON, or a solution."""
+    spot = problem_of(name).spot
+    if spot is None:
+        raise InputError(f"{shown(name)} is no spot", remedy="give a spot's file or its solution")
+    return spot
 
 
 def read_flops(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
 from equipoise.games.gamedef import read_gamedef, write_gamedef
 from equipoise.spots.problem import Problem
-from equipoise.spots.spot import Spot, read_spot
+from equipoise.spots.spot import read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
 from equipoise.tree.lines import action_names, find_line, line_of, path_to
@@ -32,6 +32,7 @@ from equipoise.walk.regret_matching import strategy_rows
 from equipoise.walk.walk import walk_boards
 
 FORMAT = "equipoise solution 2"
+SUFFIX = ".solution"
 REMEDY = "solve the spot again"
 LEAST_REACH = 1e-6  # below, a node counts as never reached: what is left are the first iterations of the solve
 _ONE_GROUP = 10**12
@@ -242,7 +243,7 @@ class Solution:
             ev=ev,
             equity=self._equity(at, player, reach[1 - player], meets[player]),
             meets=meets[player],
-            pot=int(tree.chips[node].sum()) + self.problem.stakes.dead,
+            pot=int(tree.chips[node].sum() + self.problem.stakes.dead),
             reach=held / self._meetings(at),
             opponent_ev=float(_ratio(theirs @ reach[1 - player], held) + sunk[1 - player]),
             deck=tree.rules.deck,
@@ -422,7 +423,8 @@ class Solution:
         """Open a solution file; a damaged file or one of another format is refused."""
         header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
         solution = cls(
-            _problem(header), arrays["average"], header["iterations"], header["seconds"], header["cpu_seconds"],
+            _problem(header, Path(path).stem), arrays["average"],
+            header["iterations"], header["seconds"], header["cpu_seconds"],
             [(entry[0], entry[1], entry[2]) for entry in header["history"]],
         )  # fmt: skip
         if solution.engine.slots != len(solution.average):
@@ -430,8 +432,7 @@ class Solution:
         return solution
 
 
-def _problem(header: dict[str, Any]) -> Problem:
+def _problem(header: dict[str, Any], name: str) -> Problem:
     if header["spot"] is not None:
-        spot: Spot = read_spot(header["spot"])
-        return Problem.of_spot(spot)
+        return Problem.of_spot(replace(read_spot(header["spot"]), name=name))
     return Problem.of_game(read_gamedef(header["gamedef"]), header["menu"])

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from equipoise.core.errors import InputError, check_count
+from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.machine import available_memory, thread_count
 from equipoise.core.signals import stopping
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Menu, Problem, read_problem
-from equipoise.spots.solution import Solution
+from equipoise.spots.solution import SUFFIX, Solution
 from equipoise.spots.spot import Spot
 from equipoise.walk.table_storage import table_type
 
@@ -36,7 +36,9 @@ def solve(
     storage: str = "float32",
     on_progress: OnProgress | None = None,
 ) -> Solution:
-    """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
+    """Solve a spot (a value, or a TOML or JSON file), the spot of a solution file, or a small game (rules or a name).
+
+    A solution file holds no regrets: its spot is solved from the start.
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game; default: the spot's own); 0 runs
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
@@ -45,7 +47,7 @@ def solve(
     """
     stored = table_type(storage)
     check_count(iterations, "iterations")
-    problem = _problem(what, menu)
+    problem = problem_of(what, menu)
     if target is None:
         target = problem.spot.target if problem.spot else 0.1
     threads = thread_count(threads)
@@ -65,13 +67,18 @@ def solve(
     return _run(problem, solver, target, iterations, on_progress)
 
 
-def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
+def problem_of(what: Spot | GameRules | Problem | str | Path, menu: Menu | None = None) -> Problem:
+    """What `solve` would solve."""
     if isinstance(what, Problem | Spot):
         if menu is not None:
             raise InputError("a menu for a problem with its own bets", remedy="leave out the menu")
         return what if isinstance(what, Problem) else Problem.of_spot(what)
     if isinstance(what, GameRules):
         return Problem.of_game(what, menu)
+    if str(what).endswith(SUFFIX):
+        if menu is not None:
+            raise InputError(f"{shown(what)} has bets of its own", remedy="leave out the menu")
+        return Solution.load(what).problem
     return read_problem(str(what), menu)
 
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from equipoise.cli.app import app
-from equipoise.cli.commands import cards, match, records, solving, table
+from equipoise.cli.commands import cards, match, records, solving, spot, table
 
-__all__ = ["app", "cards", "match", "records", "solving", "table"]
+__all__ = ["app", "cards", "match", "records", "solving", "spot", "table"]

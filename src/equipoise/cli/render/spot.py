@@ -1,0 +1,154 @@
+"""What the commands about spots print for people. Numbers come in, text goes out; nothing is computed here."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from equipoise.cli.render.console import size_text
+from equipoise.cli.render.spot_grid import legend, print_grid
+from equipoise.spots.action_style import action_symbols
+
+if TYPE_CHECKING:
+    from equipoise.spots.problem import Problem
+    from equipoise.spots.report import ReportRow, SpotReport
+    from equipoise.spots.solution import NodeView, Solution
+
+NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
+_QUIET = 10.0  # seconds between lines of progress where there is no terminal
+_LIVE = 0.5
+
+
+def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
+    """The result of a solve and the strategy at the root."""
+    spot = solution.problem.spot
+    print(f"{solution.iterations} iterations in {solution.seconds:.1f} s ({solution.cpu_seconds:.1f} s of CPU)")
+    if spot:
+        half = spot.pot / 2
+        print(f"exploitability {solution.percent:.3f}% of the pot")
+        print(f"EV  oop {solution.value(0) + half:.2f}   ip {solution.value(1) + half:.2f}   of a pot of {spot.pot}")
+    else:
+        print(f"exploitability {10 * solution.percent:.3f} mbb/g")
+        print(f"value of player 0: {solution.value(0):.7g} chips a hand")
+    print()
+    print_node(solution.strategy(), by_hand=by_hand)
+    print(f"\nsaved as {saved}; look at it with: equipoise spot show {saved}")
+
+
+def node_title(view: NodeView) -> str:
+    """Where a decision is, and whose."""
+    where = f"after {view.line}" if view.line else "at the root"
+    board = f"{view.deck.text(view.board, ' ')}  " if view.board else ""
+    return f"{board}{where}: {player_name(view, view.player)} to act, pot {view.pot:,}"
+
+
+def player_name(view: NodeView, player: int) -> str:
+    """A player of a spot, or of a small game."""
+    return ("oop", "ip")[player] if view.has_grid else f"player {player}"
+
+
+def print_node(view: NodeView, *, by_hand: bool = False) -> None:
+    """A decision: what each action is worth to the hands that take it, the whole range, the grid, and each hand."""
+    print(node_title(view))
+    if not view.reached:
+        print(NEVER_REACHED)
+        return
+    symbols = action_symbols(view.actions)
+    print(f"{'':<20}how often {'EV':>11} {'equity':>8}")
+    rows = zip(symbols, view.actions, view.frequency, view.action_ev, view.action_equity, strict=True)
+    for symbol, action, often, worth, equity in rows:
+        print(f"  {symbol} {action:<16}{often:9.2%} {number(worth, 11)} {share(equity, 8)}")
+    mine, theirs = (player_name(view, player) for player in (view.player, 1 - view.player))
+    print(f"  {mine + ', whole range':<18}{'':9} {number(view.range_ev, 11)} {share(view.range_equity, 8)}")
+    print(f"  {theirs + ', whole range':<18}{'':9} {number(view.opponent_ev, 11)} {share(1 - view.range_equity, 8)}")
+    if view.reach < 0.9995:
+        print(f"reached in {view.reach:.3%} of hands on this board")
+    if view.has_grid:
+        print()
+        print_grid(view.grid(), view.actions)
+    if by_hand or not view.has_grid:
+        print()
+        print_hands(view)
+
+
+def number(value: float, width: int) -> str:
+    """Chips, or a dash where nothing is known."""
+    return f"{value:{width},.2f}" if value == value else f"{'-':>{width}}"
+
+
+def share(value: float, width: int) -> str:
+    """A percentage, or a dash where nothing is known."""
+    return f"{value:{width}.2%}" if value == value else f"{'-':>{width}}"
+
+
+def print_hands(view: NodeView) -> None:
+    """Each hand that gets here, the most frequent first."""
+    symbols = action_symbols(view.actions)
+    print("hand  weight        EV   equity  " + " ".join(f"{symbol:>6}" for symbol in symbols))
+    for i in sorted(range(len(view.holes)), key=lambda place: -view.weight[place]):
+        if view.pairs[i] > 0:
+            mix = " ".join(f"{100 * often:6.1f}" for often in view.strategy[:, i])
+            worth = f"{number(view.hand_ev[i], 9)} {share(view.equity[i], 8)}"
+            print(f"{view.hole_text(i):<5} {view.weight[i]:6.3f} {worth}  {mix}")
+
+
+def print_report(report: SpotReport, column: str) -> None:
+    """A row for each board: frequencies, and both players' EV and equity."""
+    from rich.console import Console
+
+    where = f"after {report.line}" if report.line else "at the root"
+    board = f" on {_spaced(report.board)}" if report.board else ""
+    player = ("oop", "ip")[report.player]
+    print(f"each {report.what} {where}{board}: {player} to act, by {column}")
+    Console(highlight=False, soft_wrap=True).print(legend(report.actions))
+    digits = 1 if len(report.actions) <= 5 else 0
+    width = 6 if digits else 5
+    wide = max(6, *(len(row.cards) for row in report.rows))
+    often = " ".join(f"{symbol:>{width}}" for symbol in action_symbols(report.actions))
+    print(f"{report.what:<{wide}} {'chance':>6} {often} {'EV oop':>9} {'EV ip':>9} {'eq oop':>7}")
+    for row in (*report.rows, report.mean()):
+        print(_report_line(row, wide, width, digits))
+
+
+def _report_line(row: ReportRow, wide: int, width: int, digits: int) -> str:
+    head = f"{row.cards:<{wide}} {row.chance:6.1%}"
+    if not row.reached:
+        return f"{row.cards:<{wide}}  never reached"
+    often = " ".join(f"{100 * share:{width}.{digits}f}" for share in row.frequency)
+    return f"{head} {often} {number(row.ev[0], 9)} {number(row.ev[1], 9)} {row.equity[0]:7.1%}"
+
+
+def _spaced(cards: str) -> str:
+    return " ".join(cards[i : i + 2] for i in range(0, len(cards), 2))
+
+
+@contextmanager
+def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
+    """Print the size of a solve, then its progress, on standard error."""
+    unit = "% of the pot" if problem.spot else "% of the big blind"
+    if not quiet:
+        from equipoise.walk.table_storage import table_type
+
+        boards, nodes = len(problem.cards.cards), len(problem.tree)
+        size = size_text(problem.memory_bytes(stored=table_type(storage)))
+        menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
+        print(
+            f"{menu}{nodes} betting nodes, {boards} boards, {size}; compiling on the first run",
+            file=sys.stderr,
+        )
+    live = sys.stderr.isatty()
+    last, printed = time.monotonic(), False
+
+    def show(iteration: int, seconds: float, left: float) -> None:
+        nonlocal last, printed
+        if not quiet and time.monotonic() - last > (_LIVE if live else _QUIET):
+            last, printed = time.monotonic(), True
+            text = f"iteration {iteration}  {seconds:.1f} s  exploitability {left:.3f}{unit} "
+            print(f"\r{text}" if live else text.rstrip(), end="" if live else "\n", file=sys.stderr, flush=True)
+
+    yield show
+    if printed and live:
+        print(file=sys.stderr)
