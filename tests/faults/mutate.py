@@ -236,7 +236,7 @@ COMMANDS = (
     ("match", "RUN?post=purify", "uniform", "--hands", "20", "--threads", "1", "--json"),
     ("match", "--replay", "LOG", "--game", "holdem.nolimit"), ("measure", "RUN", "--method", "exact", "--threads", "1"),
     ("measure", "RUN", "--method", "lbr", "--hands", "100", "--bets", "1.0,all-in", "--from-street", "flop"),
-    ("solve", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"),
+    ("spot", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"),
     ("train", "leduc", "--out", "new", "--iterations", "2", "--threads", "1", "--set", "measure.method=none"),
 )  # fmt: skip
 

@@ -33,7 +33,7 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\n[betting]\nbet = [1.0]', "betting: leduc is a limit game"),
         ('game = "leduc"\nstop = 3', "stop"),
         ('game = "leduc"\n[solver]\nmethod = "magic"', "no method 'magic'"),
-        ('game = "leduc"\n[solver]\nmethod = "vector"', "equipoise solve"),
+        ('game = "leduc"\n[solver]\nmethod = "vector"', "equipoise spot solve"),
         ('game = "leduc"\n[solver]\nmethod = "deep"', "not yet"),
         ('game = "leduc"\n[solver]\nmethod = "cfr-br"\nboards = 2', "boards is not for method cfr-br"),
         ('game = "leduc"\n[solver]\nstage = 20', "stage is not for method external"),

@@ -44,7 +44,7 @@ METHODS = ("external", "pcs", "cfr-br")
 MOST_MINUTES = 1e9
 REMEDY = "see docs/training.md"
 ELSEWHERE = {
-    "vector": "it keeps tables by hand, not by bucket: use equipoise solve",
+    "vector": "it keeps tables by hand, not by bucket: use equipoise spot solve",
     "deep": f"not yet here: use {' or '.join(METHODS)}",
 }
 

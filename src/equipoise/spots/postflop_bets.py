@@ -1,8 +1,8 @@
 """Bets in the language of desktop-postflop and WASM Postflop, and the betting tree that they give.
 
 Sizes are `60` or `60%` (of the pot after calling), `2.5x` (of the bet that is raised), `100c` (chips), `100c2r` (only
-for the first two raises of a street), `e`, `3e`, `2e200` (geometric: equal shares of the pot over the streets left, or over a
-number of streets, up to a percentage) and `a` (all-in). A size outside the legal limits becomes the nearest legal one.
+for the first two raises of a street), `e`, `3e`, `2e200` (geometric: equal shares of the pot over the streets left, or
+over a number of streets, up to a percentage) and `a` (all-in). A size outside the limits becomes the nearest legal one.
 Then three thresholds apply: an all-in is added if it is at most that share of the pot; a bet becomes an all-in if the
 stack behind is at most that share of the pot after a call; and of bets of similar size only the largest is kept.
 

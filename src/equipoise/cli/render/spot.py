@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
 _QUIET = 10.0  # seconds between lines of progress where there is no terminal
 _LIVE = 0.5
+_SELDOM = 5e-5  # an action that is shown as 0.00%
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
@@ -60,6 +61,8 @@ def print_node(view: NodeView, *, by_hand: bool = False) -> None:
     print(f"{'':<20}how often {'EV':>11} {'equity':>8}")
     rows = zip(symbols, view.actions, view.frequency, view.action_ev, view.action_equity, strict=True)
     for symbol, action, often, worth, equity in rows:
+        if often < _SELDOM:
+            worth = equity = float("nan")  # those few hands are the solve's noise
         print(f"  {symbol} {action:<16}{often:9.2%} {number(worth, 11)} {share(equity, 8)}")
     mine, theirs = (player_name(view, player) for player in (view.player, 1 - view.player))
     print(f"  {mine + ', whole range':<18}{'':9} {number(view.range_ev, 11)} {share(view.range_equity, 8)}")
@@ -68,7 +71,7 @@ def print_node(view: NodeView, *, by_hand: bool = False) -> None:
         print(f"reached in {view.reach:.3%} of hands on this board")
     if view.has_grid:
         print()
-        print_grid(view.grid(), view.actions)
+        print_grid(view.grid(), view.actions, key=False)
     if by_hand or not view.has_grid:
         print()
         print_hands(view)

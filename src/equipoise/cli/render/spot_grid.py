@@ -23,8 +23,8 @@ _RANKS = "AKQJT98765432"
 _WIDTH = 80  # of what is not a terminal
 
 
-def print_grid(grid: list[list[GridCell]], actions: Sequence[str]) -> None:
-    """The grid with its legend."""
+def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool = True) -> None:
+    """The grid, and with `key` the letters of its actions."""
     width = get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     length = max(2, min(5, (width - 1) // 13 - 1))  # letters a cell, with a space before each
     lines = [_plain("  " + " ".join(f"{rank:^{length}}" for rank in _RANKS).rstrip())]
@@ -35,12 +35,13 @@ def print_grid(grid: list[list[GridCell]], actions: Sequence[str]) -> None:
             line.append_text(_cell_text(cell, actions, length))
         line.rstrip()
         lines.append(line)
-    _print(legend(actions))
+    if key:
+        _print(legend(actions))
     parts = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}[length]
-    _print(_plain(f"a letter is {parts} of a hand's play;  . not in the range  - never here"))
     for line in lines:
         _print(line)
-    _print(_plain("suited hands above the diagonal"))
+    _print(_plain(f"suited above the diagonal; a letter is {parts} of a hand's play"))
+    _print(_plain(". not in the range   - never here"))
 
 
 def legend(actions: Sequence[str]) -> Text:

@@ -1,6 +1,6 @@
 """Time and nodes to 20 mbb/g on small lossless games: external sampling, public chance sampling and vector CFR+.
 
-Not from a paper: the three solvers as `equipoise train` and `equipoise solve` run them, one thread each, so that
+Not from a paper: the three solvers as `equipoise train` and `equipoise spot solve` run them, one thread each, so that
 their curves can be compared. A node is what a solver visits in one step: one hand of each player at a betting node for
 external sampling, but all hands of a board for the other two, so they need far fewer.
 """
