@@ -149,8 +149,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("line", "file"),
     [
-        ("solve kuhn --out FOLDER/kuhn.solution", "kuhn.solution"),
-        ("solve kuhn", "kuhn.solution"),
+        ("spot solve kuhn --out FOLDER/kuhn.solution", "kuhn.solution"),
+        ("spot solve kuhn", "kuhn.solution"),
         ("match uniform always-call --game kuhn --log FOLDER/x.log", "x.log"),
         ("match uniform always-call always-fold --game kuhn --out FOLDER/cup", "cup.csv"),
         ("reproduce leduc-pathology --out FOLDER", "leduc-pathology.json"),

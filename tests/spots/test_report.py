@@ -206,3 +206,14 @@ def test_pictures_are_drawn(turn: Solution, tmp_path: Path) -> None:
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     with pytest.raises(InputError, match="hold'em"):
         draw_node(equipoise.solve("kuhn", iterations=2, threads=1).strategy(), tmp_path / "kuhn.png")
+
+
+def test_equity_of_one_card_hands() -> None:
+    """Leduc's pair wins against every card but its own kind, of which none is left."""
+    solution = equipoise.solve("leduc", target=5, threads=1)
+    view = solution.strategy("check, check", "2c")
+    equity = {view.hole_text(i): view.equity[i] for i in range(len(view.holes))}
+    assert equity["2d"] == pytest.approx(1)
+    assert 0 < equity["3c"] < equity["4c"] < 1
+    report = runout_report(solution)
+    assert [row.cards for row in report.rows] == ["2c", "2d", "3c", "3d", "4c", "4d"]

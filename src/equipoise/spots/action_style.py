@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_PASSIVE = {"fold": ("f", "#5b8bd0"), "check": ("x", "#6fbf73"), "call": ("c", "#6fbf73")}
-_BETS = ("#f4a582", "#e8704a", "#cf3f34", "#a81f2b", "#7d1128")
-_ALL_IN = "#58101f"
+_GREEN = "#6fbf73", "black on green"
+_PASSIVE = {"fold": ("f", "#5b8bd0", "black on blue"), "check": ("x", *_GREEN), "call": ("c", *_GREEN)}
+_BETS = (
+    ("#f4a582", "black on bright_yellow"),
+    ("#e8704a", "black on yellow"),
+    ("#cf3f34", "black on bright_red"),
+    ("#a81f2b", "white on red"),
+)
+_ALL_IN = "A", "#58101f", "white on magenta"
 _SIGNS = "123456789bdeghijklmnopqrstuvwyz"
 
 
@@ -28,7 +34,13 @@ def action_colours(actions: Sequence[str]) -> list[str]:
     return [style[1] for style in _styles(actions)]
 
 
-def _styles(actions: Sequence[str]) -> list[tuple[str, str]]:
+def terminal_styles(actions: Sequence[str]) -> list[str]:
+    """A style for each action name, in colours that every terminal has."""
+    return [style[2] for style in _styles(actions)]
+
+
+def _styles(actions: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Symbol, colour and terminal style of each action."""
     bets = [action for action in actions if action not in _PASSIVE and not action.startswith("all-in")]
     found = []
     for action in actions:
@@ -36,7 +48,7 @@ def _styles(actions: Sequence[str]) -> list[tuple[str, str]]:
             found.append(_PASSIVE[action])
         elif action in bets:
             place = bets.index(action)
-            found.append((_SIGNS[place % len(_SIGNS)], _BETS[place * len(_BETS) // max(len(bets), len(_BETS))]))
+            found.append((_SIGNS[place % len(_SIGNS)], *_BETS[place * len(_BETS) // max(len(bets), len(_BETS))]))
         else:
-            found.append(("A", _ALL_IN))
+            found.append(_ALL_IN)
     return found

@@ -55,7 +55,7 @@ class ReportRow:
 
 @dataclass(frozen=True)
 class SpotReport:
-    """A decision on many boards. `what` is what the rows differ in: turn, river or flop."""
+    """A decision on many boards. `what` is what the rows differ in: turn, river or flop (card, in small games)."""
 
     what: str
     line: str
@@ -171,7 +171,7 @@ def runout_report(solution: Solution, line: str = "", board: str = "") -> SpotRe
         for card, at in zip(cards, places, strict=True)
     ]
     first = views[places[0]]
-    what = ("", "flop", "turn", "river")[street] if street < 4 else f"round {street + 1}"
+    what = {2: "turn", 3: "river"}.get(street, "card")
     return SpotReport(what, line_of(tree, node), rules.deck.text(known), first.player, first.actions, rows)
 
 

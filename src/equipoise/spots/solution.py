@@ -338,8 +338,11 @@ class Solution:
             groups = boards.groups[first : first + int(boards.num_groups[board]) + 1]
             strength = [np.repeat(np.arange(len(groups) - 1), np.diff(groups[:, side])) for side in (0, 1)]
             sign = np.sign(strength[player][:, None] - strength[1 - player][None, :])
-            cards_of = [np.stack([boards.card1[s], boards.card2[s]]) for s in (mine, theirs)]
-            shared = (cards_of[0][:, None, :, None] == cards_of[1][None, :, None, :]).any(axis=(0, 1))
+            my_cards, their_cards = ((boards.card1[s], boards.card2[s]) for s in (mine, theirs))
+            shared = np.zeros(sign.shape, bool)
+            for one in my_cards[: cards.rules.hole_cards]:
+                for other in their_cards[: cards.rules.hole_cards]:
+                    shared |= one[:, None] == other[None, :]
             won = np.where(shared, 0, sign) @ reach
         return 0.5 + _ratio(won, met) / 2
 

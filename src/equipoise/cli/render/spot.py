@@ -65,8 +65,8 @@ def print_node(view: NodeView, *, by_hand: bool = False) -> None:
             worth = equity = float("nan")  # those few hands are the solve's noise
         print(f"  {symbol} {action:<16}{often:9.2%} {number(worth, 11)} {share(equity, 8)}")
     mine, theirs = (player_name(view, player) for player in (view.player, 1 - view.player))
-    print(f"  {mine + ', whole range':<18}{'':9} {number(view.range_ev, 11)} {share(view.range_equity, 8)}")
-    print(f"  {theirs + ', whole range':<18}{'':9} {number(view.opponent_ev, 11)} {share(1 - view.range_equity, 8)}")
+    print(f"  {mine + ', whole range':<27} {number(view.range_ev, 11)} {share(view.range_equity, 8)}")
+    print(f"  {theirs + ', whole range':<27} {number(view.opponent_ev, 11)} {share(1 - view.range_equity, 8)}")
     if view.reach < 0.9995:
         print(f"reached in {view.reach:.3%} of hands on this board")
     if view.has_grid:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from equipoise.spots.action_style import action_colours, action_symbols
+from equipoise.spots.action_style import action_symbols, terminal_styles
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -40,15 +40,15 @@ def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool 
     parts = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}[length]
     for line in lines:
         _print(line)
-    _print(_plain(f"suited above the diagonal; a letter is {parts} of a hand's play"))
-    _print(_plain(". not in the range   - never here"))
+    _print(_plain(f"a letter is {parts} of a hand's play; suited hands top right"))
+    _print(_plain(". not in the range   - in the range, but never here"))
 
 
 def legend(actions: Sequence[str]) -> Text:
     """The letter of each action."""
     line = _plain("")
-    for symbol, colour, action in zip(action_symbols(actions), action_colours(actions), actions, strict=True):
-        line.append(symbol, style=f"bold black on {colour}")
+    for symbol, style, action in zip(action_symbols(actions), terminal_styles(actions), actions, strict=True):
+        line.append(symbol, style=style)
         line.append(f" {action}   ")
     line.rstrip()
     return line
@@ -67,10 +67,11 @@ def bar(mix: Sequence[float], length: int) -> list[int]:
 def _cell_text(cell: GridCell, actions: Sequence[str], length: int) -> Text:
     if cell.weight < LEAST_WEIGHT:
         return _plain(f"{'-' if cell.holes else '.':^{length}}")
-    symbols, colours = action_symbols(actions), action_colours(actions)
     text = _plain("")
-    for action in bar(cell.mix, length):
-        text.append(symbols[action], style=f"black on {colours[action]}")
+    letters = bar(cell.mix, length)
+    for action, (symbol, style) in enumerate(zip(action_symbols(actions), terminal_styles(actions), strict=True)):
+        if action in letters:
+            text.append(symbol * letters.count(action), style=style)
     return text
 
 
