@@ -48,7 +48,7 @@ def _styles(actions: Sequence[str]) -> list[tuple[str, str, str]]:
             found.append(_PASSIVE[action])
         elif action in bets:
             place = bets.index(action)
-            found.append((_SIGNS[place % len(_SIGNS)], *_BETS[place * len(_BETS) // max(len(bets), len(_BETS))]))
+            found.append((_SIGNS[place % len(_SIGNS)], *_BETS[(place + 1) * len(_BETS) // (len(bets) + 1)]))
         else:
             found.append(_ALL_IN)
     return found
