@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from equipoise.cards.deck import FULL_DECK
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import is_file, read_text
 from equipoise.core.files.writing import write_whole
+from equipoise.core.machine import thread_count
 from equipoise.spots.problem import Problem
 from equipoise.spots.solution import NodeView, Solution
 from equipoise.spots.solve import problem_of, solve
@@ -158,13 +160,9 @@ def runout_report(solution: Solution, line: str = "", board: str = "") -> SpotRe
         missing = rules.board_size(street - 1) - len(start)
         raise InputError(f"board {shown(board)}", remedy=f"this line needs {missing} cards before the next one")
     rules.deck.check_distinct(known, board)
-    views: dict[int, NodeView] = {}
-    cards, places = [card for card in range(rules.deck.size) if card not in known], []
-    for card in cards:
-        at, _ = solution.find_board(rules.deck.text((*known, card)), street)
-        places.append(at)
-        if at not in views:
-            views[at] = solution.view(node, at)
+    cards = [card for card in range(rules.deck.size) if card not in known]
+    places = [solution.find_board(rules.deck.text((*known, card)), street)[0] for card in cards]
+    views = _views(solution, node, sorted(set(places)))
     total = sum(float(views[at].pairs.sum()) for at in places)
     rows = [
         ReportRow.of(views[at], rules.deck.text([card]), views[at].pairs.sum() / total if total else np.nan)
@@ -173,6 +171,14 @@ def runout_report(solution: Solution, line: str = "", board: str = "") -> SpotRe
     first = views[places[0]]
     what = {2: "turn", 3: "river"}.get(street, "card")
     return SpotReport(what, line_of(tree, node), rules.deck.text(known), first.player, first.actions, rows)
+
+
+def _views(solution: Solution, node: int, boards: Sequence[int]) -> dict[int, NodeView]:
+    """A decision on some boards. The first builds what all share; the others follow in threads."""
+    first = solution.view(node, boards[0])
+    with ThreadPoolExecutor(thread_count(0)) as pool:
+        others = pool.map(lambda board: solution.view(node, board), boards[1:])
+        return {boards[0]: first, **dict(zip(boards[1:], others, strict=True))}
 
 
 def _checked_down(solution: Solution) -> int:

@@ -230,9 +230,8 @@ class Solution:
         sunk = tree.chips[node] + self.problem.stakes.dead / 2
         children = int(tree.first_child[node]), int(tree.num_children[node])
         ev = _ratio(self._node_values(node, at, player, *children), meets[player]) + sunk[player]
-        theirs = self._node_values(node, at, 1 - player, node, 1)[0]
         held = float(reach[player] @ meets[player])
-        return NodeView(
+        view = NodeView(
             line=line_of(tree, node),
             board=self.engine.cards.cards[at],
             player=player,
@@ -245,10 +244,14 @@ class Solution:
             meets=meets[player],
             pot=int(tree.chips[node].sum() + self.problem.stakes.dead),
             reach=held / self._meetings(at),
-            opponent_ev=float(_ratio(theirs @ reach[1 - player], held) + sunk[1 - player]),
+            opponent_ev=np.nan,
             deck=tree.rules.deck,
             hole_cards=tree.rules.hole_cards,
         )
+        if not self.problem.stakes.rake:
+            return replace(view, opponent_ev=view.pot - view.range_ev)
+        theirs = self._node_values(node, at, 1 - player, node, 1)[0]
+        return replace(view, opponent_ev=float(_ratio(theirs @ reach[1 - player], held) + sunk[1 - player]))
 
     def _meetings(self, board: int) -> float:
         """The weight of all pairs of hands on a board, before anybody acts."""
