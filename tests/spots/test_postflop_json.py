@@ -122,6 +122,9 @@ def test_rake_and_a_solution_file(tmp_path: Path) -> None:
         ({"oopRiverBet": "half"}, "oopRiverBet: bet size 'half'"),
         ({"oopRiverBet": 50}, "oopRiverBet is '50'"),
         ({"startingPot": 10.5}, "startingPot"),
+        ({"startingPot": float("nan")}, "startingPot"),
+        ({"effectiveStack": 10**400}, "effectiveStack"),
+        ({"oopTurnBet": "1%," * 31}, "31 bet sizes"),
         ({"effectiveStack": 0}, "effectiveStack"),
         ({"mergingThreshold": -1}, "mergingThreshold"),
         ({"board": ["Qs", "Jh"]}, "board of 2 cards"),
@@ -132,6 +135,14 @@ def test_what_has_no_equivalent_is_refused(change: dict[str, Any], said: str) ->
     with pytest.raises(InputError) as error:
         read_spot(json.dumps(exported(**change)), "my.json")
     assert said in str(error.value)
+
+
+def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.spots.postflop_bets.MOST_GROWN", 20_000)
+    sizes = ",".join(f"{size}c" for size in range(1, 31))
+    spot = read_spot(json.dumps(exported(sizes, sizes, effectiveStack=30000)))
+    with pytest.raises(InputError, match="over 20,000 nodes"):
+        spot.tree()
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"config": {}}', '{"oopRange": 1, "config": {"board": []}}', "{" * 9999])

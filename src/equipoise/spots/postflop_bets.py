@@ -24,7 +24,8 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree, Root
 
 LAST_STREET = 3
-MOST_GROWN = 2_000_000  # nodes of a tree that is grown in Python
+MOST_GROWN = 500_000  # nodes of a tree that is grown in Python
+MOST_SIZES = 30  # in one list: that program's own limit
 _NUMBER = r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
 _SIZES = re.compile(
     rf"(?P<pot>{_NUMBER})%?|(?P<times>{_NUMBER})x|(?P<chips>\d{{1,9}})c(?:(?P<cap>\d{{1,3}})r)?"
@@ -48,8 +49,10 @@ class Size:
 
 def read_sizes(text: str, *, raising: bool) -> tuple[Size, ...]:
     """The sizes of a text such as `60%, e, a`; those of a bet cannot refer to a bet before it."""
-    sizes = []
-    for part in text.replace(",", " ").lower().split():
+    parts, sizes = text.replace(",", " ").lower().split(), []
+    if len(parts) > MOST_SIZES:
+        raise InputError(f"{len(parts):,} bet sizes", remedy=f"use at most {MOST_SIZES}")
+    for part in parts:
         found = _SIZES.fullmatch(part)
         if not found:
             raise InputError(f"bet size {shown(part)}", remedy=_EXAMPLE)
@@ -73,7 +76,7 @@ def _size(found: re.Match[str]) -> Size:
     return Size(streets=int(found["streets"] or 0), most=float(found["most"]) / 100 if found["most"] else np.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Node:
     """A place in the betting while the tree grows; chips are in total, as in the tree."""
 
@@ -104,7 +107,7 @@ class PostflopBets:
     def tree(self, rules: GameRules, root: Root, most_nodes: int) -> BettingTree:
         """The betting tree from a root on, numbered as by `build_tree`."""
         nodes = [_Node(DECISION, rules.first[root.street], root.street, (root.chips, root.chips), root.chips)]
-        level, street_first = [0], [0] * (root.street + 1)
+        level, street_first, most = [0], [0] * (root.street + 1), min(most_nodes, MOST_GROWN)
         for _ in range(root.street, rules.rounds):
             deals: list[int] = []
             while level:
@@ -113,9 +116,8 @@ class PostflopBets:
                 for i in level:
                     if nodes[i].kind == DECISION:
                         nodes += [self._child(i, nodes[i], a, rules) for a in self.actions(nodes[i], rules, root.dead)]
-                if len(nodes) > min(most_nodes, MOST_GROWN):
-                    most = min(most_nodes, MOST_GROWN)
-                    raise InputError(f"a betting tree of over {most:,} nodes", remedy="use fewer sizes")
+                    if len(nodes) > most:
+                        raise InputError(f"a betting tree of over {most:,} nodes", remedy="use fewer sizes")
                 level = list(range(first, len(nodes)))
             street_first.append(len(nodes))
             level = list(range(len(nodes), len(nodes) + len(deals)))
