@@ -3,6 +3,7 @@
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,8 +192,30 @@ def test_a_solution_is_solved_again_from_its_spot(turn: Solution, tmp_path: Path
     assert again.percent <= 0.1 < turn.percent
     assert again.problem.spot == turn.problem.spot
     assert again.problem.name == "turn"
-    with pytest.raises(InputError, match="bets of its own"):
+    with pytest.raises(InputError, match="own bets"):
         equipoise.solve(tmp_path / "turn.solution", menu="pot")
+
+
+@pytest.mark.parametrize(
+    ("variant", "storage"), [("practical", "float32"), ("predictive", "float32"), ("cfr+", "int16")]
+)
+def test_a_solve_that_kept_its_regrets_continues_to_the_same_bits(variant: str, storage: str, tmp_path: Path) -> None:
+    lock = '[[lock]]\nline = "check"\nstrategy = { check = 0.75 }\n'
+    options: dict[str, Any] = {"target": 0, "threads": 1, "variant": variant, "storage": storage}
+    whole = equipoise.solve(read_spot(TURN + lock), iterations=60, **options)
+    part = equipoise.solve(read_spot(TURN + lock), iterations=25, keep_regrets=True, **options)
+    part.save(tmp_path / "part.solution")
+    loaded = Solution.load(tmp_path / "part.solution")
+    np.testing.assert_array_equal(loaded.average, part.average)  # gaps are filled when it is opened
+    rest = equipoise.solve(tmp_path / "part.solution", iterations=60, **options)
+    np.testing.assert_array_equal(rest.average, whole.average)
+    assert (rest.iterations, rest.stopped, rest.state) == (60, "target", None)
+    assert rest.history[: len(part.history)] == part.history
+    assert rest.seconds > part.seconds
+    again = equipoise.solve(loaded, iterations=60, **{**options, "variant": "linear"})
+    assert again.history[0][0] == 10  # another variant starts from the start
+    done = equipoise.solve(loaded, **{**options, "target": loaded.percent * 1.01})
+    assert (done.iterations, done.stopped) == (25, "target")
 
 
 def test_pictures_are_drawn(turn: Solution, tmp_path: Path) -> None:

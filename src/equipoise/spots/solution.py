@@ -1,7 +1,7 @@
 """A solved spot or game: the strategy and the value of each hand at every node; saved in one file.
 
-The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table. The tree and the
-boards are rebuilt when it is opened.
+The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table; if asked for, also
+the regrets, so that a later solve can continue. The tree and the boards are rebuilt when it is opened.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
 from equipoise.games.gamedef import read_gamedef, write_gamedef
+from equipoise.solvers.vector_cfr import fill_unreached
 from equipoise.spots.problem import Problem
 from equipoise.spots.spot import read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
@@ -31,7 +32,7 @@ from equipoise.walk.plan import EVALUATE, HoleRule, padded
 from equipoise.walk.regret_matching import strategy_rows
 from equipoise.walk.walk import walk_boards
 
-FORMAT = "equipoise solution 2"
+FORMAT = "equipoise solution 3"
 SUFFIX = ".solution"
 REMEDY = "solve the spot again"
 LEAST_REACH = 1e-6  # below, a node counts as never reached: what is left are the first iterations of the solve
@@ -159,6 +160,22 @@ def _ratio(above: Any, below: Any) -> F64:
         return np.asarray(np.where(below > 0, np.divide(above, below), np.nan))
 
 
+@dataclass(frozen=True, eq=False)
+class SolverState:
+    """What a solve needs to continue: its variant and its tables, the average without filled gaps."""
+
+    variant: str
+    average: Any
+    regret: Any
+    predicted: Any = None  # of the predictive variant
+    scale: Any = None  # of 16-bit tables
+
+    def arrays(self) -> dict[str, Any]:
+        """The tables by name, without those that the variant does not have."""
+        named = {name: getattr(self, name) for name in ("average", "regret", "predicted", "scale")}
+        return {name: table for name, table in named.items() if table is not None and table.size}
+
+
 @dataclass(eq=False)
 class Solution:
     """The average strategy of a solve, with the problem it solves."""
@@ -172,6 +189,7 @@ class Solution:
     threads: int = 1
     stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
     target: float | None = None  # percent, as `percent` is
+    state: SolverState | None = None  # kept if asked for: another solve can continue from it
 
     @cached_property
     def engine(self) -> Engine:
@@ -421,8 +439,9 @@ class Solution:
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
             "history": self.history,
+            "variant": self.state.variant if self.state else None,
         }
-        save_arrays(path, FORMAT, header, {"average": self.average})
+        save_arrays(path, FORMAT, header, self.state.arrays() if self.state else {"average": self.average})
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
@@ -433,8 +452,15 @@ class Solution:
             header["iterations"], header["seconds"], header["cpu_seconds"],
             [(entry[0], entry[1], entry[2]) for entry in header["history"]],
         )  # fmt: skip
-        if solution.engine.slots != len(solution.average):
+        engine = solution.engine
+        if any(len(arrays[name]) != engine.slots for name in ("average", "regret", "predicted") if name in arrays):
             raise InputError("made by another version of this program", where=str(path), remedy=REMEDY)
+        if header["variant"] is not None:
+            solution.state = SolverState(header["variant"], **arrays)
+            solution.average = arrays["average"].copy()
+            current = arrays.get("predicted", arrays["regret"])
+            program, boards = engine.program.arrays, engine.cards.arrays
+            fill_unreached(program, boards, engine.table_first, current, solution.average)
         return solution
 
 

@@ -48,31 +48,33 @@ def solve(
     variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
     threads: Threads = 0,
     storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
+    keep_regrets: Annotated[
+        bool, typer.Option("--keep-regrets", help="Save regrets too: a later solve continues; the file doubles.")
+    ] = False,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
 ) -> None:
     """Solve a postflop spot or a small game. Ctrl-C saves the solution so far and stops."""
-    from equipoise.spots.solution import SUFFIX
-    from equipoise.spots.solve import problem_of
-
-    problem = problem_of(what, menu)
-    saved = out or f"{problem.name}{SUFFIX}"
-    check_output(saved, force=force)
-    if what.endswith(SUFFIX):
-        print(
-            f"{what} holds a strategy, but no regrets to go on from: solving its spot from the start", file=sys.stderr
-        )
     import equipoise
     from equipoise.cli.render import spot as screen
+    from equipoise.spots.solution import SUFFIX
+    from equipoise.spots.solve import continues, problem_of
 
+    earlier = equipoise.Solution.load(what) if what.endswith(SUFFIX) else None
+    problem = problem_of(earlier or what, menu)
+    saved = out or f"{problem.name}{SUFFIX}"
+    check_output(saved, force=force)
+    if earlier:
+        screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
     with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
         solution = equipoise.solve(
-            problem,
+            earlier or problem,
             target=target,
             iterations=iterations,
             variant=variant,
             threads=threads,
             storage=storage,
+            keep_regrets=keep_regrets,
             on_progress=on_progress,
         )
     solution.save(saved)

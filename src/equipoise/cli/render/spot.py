@@ -39,6 +39,17 @@ def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
     print(f"\nsaved as {saved}; look at it with: equipoise spot show {saved}")
 
 
+def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
+    """Whether a solve of a saved solution continues it."""
+    if continues:
+        how = f"continuing after {earlier.iterations:,} iterations, from {earlier.percent:.3f}%"
+    elif earlier.state:
+        how = "its regrets are those of another variant or storage; solving its spot from the start"
+    else:
+        how = "it holds no regrets to continue from; solving its spot from the start"
+    print(f"{name}: {how}", file=sys.stderr)
+
+
 def node_title(view: NodeView) -> str:
     """Where a decision is, and whose."""
     where = f"after {view.line}" if view.line else "at the root"
