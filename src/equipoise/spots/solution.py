@@ -34,7 +34,7 @@ from equipoise.walk.walk import walk_boards
 
 FORMAT = "equipoise solution 3"
 SUFFIX = ".solution"
-REMEDY = "solve the spot again"
+REMEDY = "write one with equipoise spot solve"
 LEAST_REACH = 1e-6  # below, a node counts as never reached: what is left are the first iterations of the solve
 _ONE_GROUP = 10**12
 

@@ -102,7 +102,7 @@ def show(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Show a decision of a solution: frequencies, EV, equity and the grid of hands."""
+    """Show a decision of a solution. Frequencies, EV, equity and the grid of hands."""
     for path in filter(None, (csv, png)):
         check_output(path, force=force)
     import equipoise
@@ -139,7 +139,7 @@ def report(
     ] = "",
     sort: Annotated[
         str,
-        typer.Option(help="Column to sort by: card, chance, ev, equity, ev_oop, ..., or an action (default: card)."),
+        typer.Option(help='Column to sort by: card, chance, ev, equity, ev_ip, ... or an action like "bet 100".'),
     ] = "card",
     csv: Csv = "",
     png: Png = "",
@@ -149,7 +149,7 @@ def report(
     threads: Threads = 0,
     as_json: Json = False,
 ) -> None:
-    """Report a decision on every next card, or on a list of flops: frequencies, EV and equity."""
+    """Report a decision on every next card or flop. Frequencies, EV and equity, a row each."""
     for path in filter(None, (csv, png)):
         check_output(path, force=force)
     if flops:
@@ -192,7 +192,7 @@ def _say_flop(done: int, flops: int, flop: str) -> None:
 
 @spot.command(epilog="Example: equipoise spot walk turn.solution")
 def walk(file: SolutionFile) -> None:
-    """Walk through a solution at the terminal: actions by number, cards by name, b for back, q to quit."""
+    """Walk through a solution at the terminal. Actions by number, cards by name, b for back, q to quit."""
     import equipoise
     from equipoise.cli.render.spot_walk import Walk
 
