@@ -69,7 +69,8 @@ def test_all_that_is_printed_fits_eighty_columns_of_ascii(solved: str) -> None:
 def test_a_narrow_terminal_gets_a_narrow_grid_and_no_colours_if_asked(solved: str) -> None:
     code = (
         "import os, pty, sys\nfrom pathlib import Path\n"
-        "pty.spawn([sys.executable, '-m', 'equipoise', 'spot', 'show', sys.argv[1]])"
+        "for words in ('show --by-hand', 'report'):\n"
+        "    pty.spawn([sys.executable, '-m', 'equipoise', 'spot', *words.split(), sys.argv[1]])"
     )
     for plain in (True, False):
         environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm"}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from equipoise.cli.render.console import size_text
-from equipoise.cli.render.spot_grid import legend, print_grid
+from equipoise.cli.render.spot_grid import print_grid, print_legend, screen_width
 from equipoise.spots.action_style import action_symbols
 
 if TYPE_CHECKING:
     from equipoise.spots.problem import Problem
-    from equipoise.spots.report import ReportRow, SpotReport
+    from equipoise.spots.report import SpotReport
     from equipoise.spots.solution import NodeView, Solution
 
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
@@ -57,6 +58,11 @@ def node_title(view: NodeView) -> str:
     return f"{board}{where}: {player_name(view, view.player)} to act, pot {view.pot:,}"
 
 
+def _say(sentence: str) -> None:
+    """Print a sentence, wrapped at words."""
+    print(fill(sentence, screen_width(), subsequent_indent="  "))
+
+
 def player_name(view: NodeView, player: int) -> str:
     """A player of a spot, or of a small game."""
     return ("oop", "ip")[player] if view.has_grid else f"player {player}"
@@ -64,7 +70,7 @@ def player_name(view: NodeView, player: int) -> str:
 
 def print_node(view: NodeView, *, by_hand: bool = False) -> None:
     """A decision: what each action is worth to the hands that take it, the whole range, the grid, and each hand."""
-    print(node_title(view))
+    _say(node_title(view))
     if not view.reached:
         print(NEVER_REACHED)
         return
@@ -100,39 +106,47 @@ def share(value: float, width: int) -> str:
 
 def print_hands(view: NodeView) -> None:
     """Each hand that gets here, the most frequent first."""
-    symbols = action_symbols(view.actions)
-    print("hand  weight        EV   equity  " + " ".join(f"{symbol:>6}" for symbol in symbols))
+    head = "hand  weight       EV   equity"
+    width, digits = _mix_format(len(view.actions), len(head))
+    print(f"{head} {_mix_head(view.actions, width)}")
     for i in sorted(range(len(view.holes)), key=lambda place: -view.weight[place]):
         if view.pairs[i] > 0:
-            mix = " ".join(f"{100 * often:6.1f}" for often in view.strategy[:, i])
-            worth = f"{number(view.hand_ev[i], 9)} {share(view.equity[i], 8)}"
-            print(f"{view.hole_text(i):<5} {view.weight[i]:6.3f} {worth}  {mix}")
+            worth = f"{number(view.hand_ev[i], 8)} {share(view.equity[i], 8)}"
+            mix = _mix_text(view.strategy[:, i], width, digits)
+            print(f"{view.hole_text(i):<5} {view.weight[i]:6.3f} {worth} {mix}")
+
+
+def _mix_format(actions: int, others: int) -> tuple[int, int]:
+    """Width and decimals of percentages, a column an action, beside `others` columns of text."""
+    return (6, 1) if others + 7 * actions <= screen_width() else (4, 0)
+
+
+def _mix_head(actions: Sequence[str], width: int) -> str:
+    return " ".join(f"{symbol:>{width}}" for symbol in action_symbols(actions))
+
+
+def _mix_text(mix: Iterable[float], width: int, digits: int) -> str:
+    return " ".join(f"{100 * often:{width}.{digits}f}" for often in mix)
 
 
 def print_report(report: SpotReport, column: str) -> None:
     """A row for each board: frequencies, and both players' EV and equity."""
-    from rich.console import Console
-
     where = f"after {report.line}" if report.line else "at the root"
     board = f" on {_spaced(report.board)}" if report.board else ""
     player = ("oop", "ip")[report.player]
-    print(f"each {report.what} {where}{board}: {player} to act, by {column}")
-    Console(highlight=False, soft_wrap=True).print(legend(report.actions))
-    digits = 1 if len(report.actions) <= 5 else 0
-    width = 6 if digits else 5
-    wide = max(6, *(len(row.cards) for row in report.rows))
-    often = " ".join(f"{symbol:>{width}}" for symbol in action_symbols(report.actions))
-    print(f"{report.what:<{wide}} {'chance':>6} {often} {'EV oop':>9} {'EV ip':>9} {'eq oop':>7}")
+    _say(f"each {report.what} {where}{board}: {player} to act, by {column}")
+    print_legend(report.actions)
+    width, digits = _mix_format(len(report.actions), 40)
+    both = 40 + (width + 1) * len(report.actions) <= screen_width()  # a narrow terminal has no room for ip's EV
+    other = f" {'EV ip':>9}" if both else ""
+    print(f"{report.what:<6} {'chance':>6} {_mix_head(report.actions, width)} {'EV oop':>9}{other} {'eq oop':>6}")
     for row in (*report.rows, report.mean()):
-        print(_report_line(row, wide, width, digits))
-
-
-def _report_line(row: ReportRow, wide: int, width: int, digits: int) -> str:
-    head = f"{row.cards:<{wide}} {row.chance:6.1%}"
-    if not row.reached:
-        return f"{row.cards:<{wide}}  never reached"
-    often = " ".join(f"{100 * share:{width}.{digits}f}" for share in row.frequency)
-    return f"{head} {often} {number(row.ev[0], 9)} {number(row.ev[1], 9)} {row.equity[0]:7.1%}"
+        if row.reached:
+            other = f" {number(row.ev[1], 9)}" if both else ""
+            mix = _mix_text(row.frequency, width, digits)
+            print(f"{row.cards:<6} {row.chance:6.1%} {mix} {number(row.ev[0], 9)}{other} {row.equity[0]:6.1%}")
+        else:
+            print(f"{row.cards:<6}  never reached")
 
 
 def _spaced(cards: str) -> str:

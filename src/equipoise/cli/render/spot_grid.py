@@ -25,18 +25,16 @@ _WIDTH = 80  # of what is not a terminal
 
 def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool = True) -> None:
     """The grid, and with `key` the letters of its actions."""
-    width = get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
-    length = max(2, min(5, (width - 1) // 13 - 1))  # letters a cell, with a space before each
+    length = max(2, min(5, (screen_width() - 1) // 13 - 1))  # letters a cell, with a space before each
     lines = [_plain("  " + " ".join(f"{rank:^{length}}" for rank in _RANKS).rstrip())]
     for rank, cells in zip(_RANKS, grid, strict=True):
         line = _plain(rank)
         for cell in cells:
             line.append(" ")
             line.append_text(_cell_text(cell, actions, length))
-        line.rstrip()
         lines.append(line)
     if key:
-        _print(legend(actions))
+        print_legend(actions)
     parts = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}[length]
     for line in lines:
         _print(line)
@@ -44,14 +42,21 @@ def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool 
     _print(_plain(". not in the range   - in the range, but never here"))
 
 
-def legend(actions: Sequence[str]) -> Text:
-    """The letter of each action."""
+def screen_width() -> int:
+    """The columns of the terminal; 80 where there is none."""
+    return get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
+
+
+def print_legend(actions: Sequence[str]) -> None:
+    """The letter of each action, on as many lines as the terminal needs."""
     line = _plain("")
     for symbol, style, action in zip(action_symbols(actions), terminal_styles(actions), actions, strict=True):
+        if line.cell_len + len(action) + 2 > screen_width():
+            _print(line)
+            line = _plain("")
         line.append(symbol, style=style)
         line.append(f" {action}   ")
-    line.rstrip()
-    return line
+    _print(line)
 
 
 def bar(mix: Sequence[float], length: int) -> list[int]:
@@ -84,4 +89,5 @@ def _plain(text: str) -> Text:
 def _print(line: Text) -> None:
     from rich.console import Console
 
+    line.rstrip()
     Console(highlight=False, soft_wrap=True).print(line)
