@@ -68,6 +68,8 @@ def test_the_published_example_of_that_solver() -> None:
         (exported("e"), "", ["check", "bet 200"]),  # 200 in a pot of 200, twice: 800
         (exported("1e"), "", ["check", "all-in 800"]),
         (exported("2e50"), "", ["check", "bet 100"]),
+        (exported("e", "2e"), "bet 200", ["fold", "call", "raise 420"]),  # 600 behind a pot of 600, over two bets
+        (exported("e", "2e"), "bet 200, raise 420", ["fold", "call", "all-in 800"]),  # the second of the two
         (exported("50", addAllInThreshold=400), "", ["check", "bet 100", "all-in 800"]),
         (exported("50", addAllInThreshold=399), "", ["check", "bet 100"]),
         (exported("300", forceAllInThreshold=14), "", ["check", "bet 600"]),  # 200 behind a pot of 1,400

@@ -86,6 +86,17 @@ def test_rows_of_a_report_average_to_the_node_above(turn: Solution) -> None:
     assert called.mean().ev[0] - 50 == pytest.approx(facing.action_ev[facing.actions.index("call")], abs=1e-3)
 
 
+def test_a_report_of_ip_is_not_that_of_oop(turn: Solution) -> None:
+    report = runout_report(turn, "check, check, check")
+    node = turn.strategy("check, check, check", "5d")
+    row = next(row for row in report.rows if row.cards == "5d")
+    assert report.player == node.player == 1
+    assert row.ev == pytest.approx((node.opponent_ev, node.range_ev))
+    assert row.equity == pytest.approx((1 - node.range_equity, node.range_equity))
+    assert abs(row.ev[0] - row.ev[1]) > 1
+    assert report.values("ev") == report.values("ev_ip") != report.values("ev_oop")
+
+
 def test_cards_that_differ_by_a_renaming_of_suits_have_equal_rows(turn: Solution) -> None:
     rows = {row.cards: row for row in runout_report(turn).rows}
     assert len(turn.engine.cards.cards) < 49
