@@ -115,7 +115,7 @@ class PostflopBets:
                 first = len(nodes)
                 for i in level:
                     if nodes[i].kind == DECISION:
-                        nodes += [self._child(i, nodes[i], a, rules) for a in self.actions(nodes[i], rules, root.dead)]
+                        nodes += [_child(i, nodes[i], a, rules) for a in self.actions(nodes[i], rules, root.dead)]
                     if len(nodes) > most:
                         raise InputError(f"a betting tree of over {most:,} nodes", remedy="use fewer sizes")
                 level = list(range(first, len(nodes)))
@@ -123,22 +123,6 @@ class PostflopBets:
             level = list(range(len(nodes), len(nodes) + len(deals)))
             nodes += [_opened(nodes[i], i, rules) for i in deals]
         return _arrays(nodes, rules, street_first)
-
-    def _child(self, parent: int, node: _Node, action: int, rules: GameRules) -> _Node:
-        """The node after an action."""
-        most = max(node.chips)
-        after = replace(node, parent=parent, action=action, waiting=node.waiting - 1)
-        if action == FOLD:
-            return replace(after, kind=FOLDED)
-        total = most if action == CALL else action
-        chips = (total, node.chips[1]) if node.player == 0 else (node.chips[0], total)
-        if action != CALL:
-            return replace(after, chips=chips, player=1 - node.player, bets=node.bets + 1, waiting=1)
-        if after.waiting:
-            return replace(after, player=1 - node.player)
-        last = node.street == rules.rounds - 1 or most >= min(rules.stacks)
-        led = node.player == 0 and node.chips[0] < most
-        return replace(after, chips=chips, kind=SHOWDOWN if last else DEAL, player=-1, led_into=led)
 
     def actions(self, node: _Node, rules: GameRules, dead: int) -> list[int]:
         """Fold, call, then raises ascending, as totals."""
@@ -193,6 +177,23 @@ class PostflopBets:
                     continue
             kept.append(amount)
         return kept[::-1]
+
+
+def _child(parent: int, node: _Node, action: int, rules: GameRules) -> _Node:
+    """The node after an action."""
+    most = max(node.chips)
+    after = replace(node, parent=parent, action=action, waiting=node.waiting - 1)
+    if action == FOLD:
+        return replace(after, kind=FOLDED)
+    total = most if action == CALL else action
+    chips = (total, node.chips[1]) if node.player == 0 else (node.chips[0], total)
+    if action != CALL:
+        return replace(after, chips=chips, player=1 - node.player, bets=node.bets + 1, waiting=1)
+    if after.waiting:
+        return replace(after, player=1 - node.player)
+    last = node.street == rules.rounds - 1 or most >= min(rules.stacks)
+    led = node.player == 0 and node.chips[0] < most
+    return replace(after, chips=chips, kind=SHOWDOWN if last else DEAL, player=-1, led_into=led)
 
 
 def _opened(deal: _Node, number: int, rules: GameRules) -> _Node:
