@@ -125,3 +125,21 @@ def test_reading_takes_linear_time() -> None:
         with pytest.raises(InputError):
             Range.read(word * 30_000)
     assert time.monotonic() - started < 30
+
+
+def test_a_list_of_1326_weights_is_in_piosolvers_order() -> None:
+    """PioSOLVER's `show_hand_order` starts with 2d2c 2h2c 2h2d 2s2c 2s2d 2s2h 3c2c and ends with AsAc AsAd AsAh."""
+    cards = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+    order = [high + low for i, high in enumerate(cards) for low in cards[:i]]
+    assert order[:7] == ["2d2c", "2h2c", "2h2d", "2s2c", "2s2d", "2s2h", "3c2c"]
+    assert order[-3:] == ["AsAc", "AsAd", "AsAh"]
+    for place in (0, 1, 2, 6, 500, 1000, 1325):
+        weights = ["0"] * 1326
+        weights[place] = "0.25"
+        for separator in (" ", ",", "\n"):
+            assert Range.read(separator.join(weights)) == Range.read(f"{order[place]}:0.25")
+    assert Range.read(" ".join(["1"] * 1326)) == Range.read("any")
+    for wrong in (["1"] * 1325, ["0.5"] * 3, ["0"], ["2"] * 1326):
+        with pytest.raises(InputError):
+            Range.read(" ".join(wrong))
+    assert Range.read("22 33 44") == Range.read("22,33,44")  # hands, not weights

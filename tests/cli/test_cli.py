@@ -80,11 +80,14 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["equity", "AhKh", "QQ", "--board", "2c 7d Jx"], "Jx"),
         (["equity", "AhKh", "QQ", "--board", "2c 2c Jh"], "twice"),
         (["bench", "nothing"], "nothing"),
-        (["solve", "leduc", "--menu", "pot"], "limit game"),
-        (["solve", SPOT, "--menu", "pot"], "is a spot"),
-        (["solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
-        (["solve", "holdem.nolimit"], "39,601 betting nodes on 2,619,605 boards: the tables need at least 336,043.7"),
-        (["solve", "leduc", "--storage", "int8"], "int8"),
+        (["spot", "solve", "leduc", "--menu", "pot"], "limit game"),
+        (["spot", "solve", SPOT, "--menu", "pot"], "turn.toml' is a spot"),
+        (["spot", "solve", "holdem.nolimit", "--menu", "none.toml"], "none.toml"),
+        (
+            ["spot", "solve", "holdem.nolimit"],
+            "39,601 betting nodes on 2,619,605 boards: the tables need at least",
+        ),
+        (["spot", "solve", "leduc", "--storage", "int8"], "int8"),
         (["train", "nothing", "--out", "/nowhere/run"], "no recipe 'nothing'"),
         (["train", "leduc", "--out", "/dev/null/run"], "/dev/null/run"),
         (["train", "leduc", "--out", "/nowhere/run", "--set", "solver.sede=7"], "solver.sede: unknown key"),
@@ -96,7 +99,7 @@ def test_a_gamedef_file_and_a_menu_file_work(tmp_path: Path) -> None:
         (["measure", SPOT], "turn.toml"),
         (["measure", "nobody"], "no agent, run or strategy file 'nobody'"),
         (["measure", "uniform"], "name one"),
-        (["solve", "leduc", "--storage", "int16", "--variant", "predictive", "--json"], "predictive"),
+        (["spot", "solve", "leduc", "--storage", "int16", "--variant", "predictive", "--json"], "predictive"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], said: str) -> None:
@@ -150,7 +153,18 @@ def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in ("games", "equity", "solve", "train", "strategy show", "measure", "reproduce", "bench"):
+    for command in (
+        "games",
+        "equity",
+        "spot solve",
+        "spot show",
+        "spot report",
+        "train",
+        "strategy show",
+        "measure",
+        "reproduce",
+        "bench",
+    ):
         text = run(*command.split(), "--help").stdout
         assert f"equipoise {command} " in text[text.index("Example") :]
         assert "--json" in text
@@ -163,18 +177,19 @@ def test_solve_saves_what_show_shows(tmp_path: Path) -> None:
         'ranges = { oop = "QQ,76s", ip = "AQ" }\nbetting = { bet = [0.5] }\n'
     )
     saved = str(tmp_path / "tiny.solution")
-    answer = json.loads(run("solve", str(spot), "--target", "0.2", "--out", saved, "--json").stdout)
+    answer = json.loads(run("spot", "solve", str(spot), "--target", "0.2", "--out", saved, "--json").stdout)
     assert answer["exploitability_percent_pot"] <= 0.2
     assert answer["ev"]["oop"] + answer["ev"]["ip"] == pytest.approx(100, abs=1e-3)
     assert set(answer["root"]) == {"check", "bet 50"}
     for key in ("iterations", "seconds", "cpu_seconds", "memory_bytes"):
         assert answer[key] > 0
-    shown = json.loads(run("solve", "show", saved, "--line", "bet 50", "--json").stdout)
+    shown = json.loads(run("spot", "show", saved, "--line", "bet 50", "--json").stdout)
     assert shown["player"] == 1
     assert shown["actions"][:2] == ["fold", "call"]
     assert sum(shown["frequency"]) == pytest.approx(1)
-    for wrong in (["show", saved, "--line", "bet 51"], ["show", str(spot)], ["show"], [str(tmp_path / "none.toml")]):
-        done = run("solve", *wrong)
+    wrong = (["show", saved, "--line", "bet 51"], ["show", str(spot)], ["solve", str(tmp_path / "none.toml")])
+    for arguments in wrong:
+        done = run("spot", *arguments)
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
 
@@ -222,15 +237,15 @@ def test_a_no_limit_game_is_solved_with_a_menu(tmp_path: Path) -> None:
     }
     for name, offered in actions.items():
         chosen = ["--menu", name] if name else []
-        done = run("solve", str(game), *chosen, "--out", saved, "--force", "--threads", "1", "--json")
+        done = run("spot", "solve", str(game), *chosen, "--out", saved, "--force", "--threads", "1", "--json")
         answer = json.loads(done.stdout)
         assert answer["exploitability_mbb"] <= 1
         assert sum(answer["values_mbb"]) == pytest.approx(0, abs=0.01)
         assert list(answer["root"]) == offered
         # the file knows its menu
-        assert json.loads(run("solve", "show", saved, "--json").stdout)["frequency"] == list(answer["root"].values())
+        assert json.loads(run("spot", "show", saved, "--json").stdout)["frequency"] == list(answer["root"].values())
     menu.write_text("[betting]\nbet = [0]\n")
-    done = run("solve", str(game), "--menu", str(menu))
+    done = run("spot", "solve", str(game), "--menu", str(menu))
     assert done.returncode == 2
     assert done.stderr.startswith(f"equipoise: {menu}: size '0'")
 

@@ -78,11 +78,9 @@ NAMED = ("always-raise", "always-call", "uniform")
         ("match always-call uniform always-fold --game kuhn --aivat", "--aivat is for two agents"),
         ("match always-call uniform --game kuhn --force", "--force is for --log and --out"),
         ("match always-call uniform --game kuhn --menu pot", "kuhn is a limit game"),
-        (f"solve {SPOT} --line check", "--line is for show"),
-        (f"solve {SPOT} --board 5c", "--board is for show"),
-        ("solve show x.solution --menu pot", "--menu is for solving"),
-        ("solve show x.solution --target 1", "--target is for solving"),
-        ("solve show x.solution --threads 0", "--threads is for solving"),
+        ("spot report x.solution --flops QsJh2h --board 5c", "--board is for reports over the next card"),
+        ("spot report x.solution --target 1", "--target is for --flops"),
+        ("spot report x.solution --threads 0", "--threads is for --flops"),
         ("measure uniform --game leduc --menu pot", "leduc is a limit game"),
         ("measure uniform --game kuhn --seed 3", "a seed for an exact measurement"),
         ("measure uniform --game kuhn --hands 50", "use the method lbr"),
@@ -107,8 +105,10 @@ def test_all_json_is_strict(tmp_path: Path) -> None:
         "games kuhn",
         "measure uniform --game kuhn --threads 1",
         "measure uniform --game leduc --flops 9 --threads 1",
-        f"solve kuhn --by-hand --threads 1 --out {tmp_path / 'kuhn.solution'}",
-        f"solve show {tmp_path / 'kuhn.solution'}",
+        f"spot solve kuhn --by-hand --threads 1 --out {tmp_path / 'kuhn.solution'}",
+        f"spot show {tmp_path / 'kuhn.solution'}",
+        f"spot solve leduc --threads 1 --target 5 --out {tmp_path / 'leduc.solution'}",
+        f"spot report {tmp_path / 'leduc.solution'}",
     ]
     for line in lines:
         done = invoke(*line.split(), "--json")
@@ -146,8 +146,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("line", "file"),
     [
-        ("solve kuhn --out FOLDER/kuhn.solution", "kuhn.solution"),
-        ("solve kuhn", "kuhn.solution"),
+        ("spot solve kuhn --out FOLDER/kuhn.solution", "kuhn.solution"),
+        ("spot solve kuhn", "kuhn.solution"),
         ("match uniform always-call --game kuhn --log FOLDER/x.log", "x.log"),
         ("match uniform always-call always-fold --game kuhn --out FOLDER/cup", "cup.csv"),
         ("reproduce leduc-pathology --out FOLDER", "leduc-pathology.json"),
@@ -176,7 +176,7 @@ def test_measure_goes_on_only_in_a_file_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("place", ["FOLDER", "FOLDER/none/x.solution", "/dev/null", "FOLDER/" + 300 * "x"])
 def test_solve_knows_before_that_it_cannot_save(place: str, tmp_path: Path) -> None:
-    error = refusal("solve", "kuhn", "--force", "--out", place.replace("FOLDER", str(tmp_path)))
+    error = refusal("spot", "solve", "kuhn", "--force", "--out", place.replace("FOLDER", str(tmp_path)))
     assert any(said in error for said in ("cannot write", "is a folder", "is no plain file"))
     assert not list(tmp_path.iterdir())
 
@@ -185,7 +185,7 @@ def test_force_overwrites(tmp_path: Path) -> None:
     saved, log = tmp_path / "x.solution", tmp_path / "x.log"
     for path in (saved, log):
         path.write_text("old")
-    assert invoke("solve", "kuhn", "--threads", "1", "--out", str(saved), "--force").exit_code == 0
+    assert invoke("spot", "solve", "kuhn", "--threads", "1", "--out", str(saved), "--force").exit_code == 0
     assert Solution.load(saved).iterations
     line = ("match", "uniform", "always-call", "--game", "kuhn", "--hands", "8", "--log", str(log))
     assert invoke(*line, "--force").exit_code == 0
@@ -199,7 +199,7 @@ def test_a_tournament_goes_on_in_its_own_files(tmp_path: Path) -> None:
 
 def test_a_target_that_is_not_reached_has_an_exit_code(tmp_path: Path) -> None:
     saved = tmp_path / "x.solution"
-    line = ("solve", "leduc", "--threads", "1", "--iterations", "5", "--force", "--out", str(saved), "--json")
+    line = ("spot", "solve", "leduc", "--threads", "1", "--iterations", "5", "--force", "--out", str(saved), "--json")
     missed = invoke(*line, "--target", "0.001")
     assert missed.exit_code == 3
     assert strict(missed.stdout)["stopped"] == "iterations"
@@ -240,7 +240,7 @@ runs._Training.go = ask
 def test_a_solve_that_is_stopped_is_saved(number: str, code: int, tmp_path: Path) -> None:
     saved = str(tmp_path / "x.solution")
     options = ("--threads", "1", "--target", "0", "--out", saved, "--json")
-    done = python(START + IN_A_SOLVE.replace("NUMBER", number), "solve", "kuhn", *options)
+    done = python(START + IN_A_SOLVE.replace("NUMBER", number), "spot", "solve", "kuhn", *options)
     assert (done.returncode, done.stderr) == (code, "equipoise: interrupted\n")
     answer = strict(done.stdout)
     assert (answer["stopped"], answer["iterations"]) == ("interrupted", 1000)
@@ -312,7 +312,7 @@ def test_letters_that_a_device_lacks_are_written_in_its_own(tmp_path: Path) -> N
     done = shell("equipoise measure uniform --game leduc --flops 9", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert " +- " in done.stdout
-    done = shell(f"equipoise solve kuhn --threads 1 --out {tmp_path}/'\u00e9'.solution", PYTHONIOENCODING="ascii")
+    done = shell(f"equipoise spot solve kuhn --threads 1 --out {tmp_path}/'\u00e9'.solution", PYTHONIOENCODING="ascii")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
     assert "\\xe9.solution" in done.stdout
 

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -28,7 +27,6 @@ from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
 COMMANDS = all_commands()
 ROOT, CHECKOUT = Path(equipoise.__file__).parent, Path(__file__).parents[2]
 HOST = "127.0.0.1"
-TO_COME = set() if find_spec("equipoise.cli.commands.spot") else {"spot"}  # written elsewhere at the same time
 IDS = [" ".join(path) for path in COMMANDS]
 
 
@@ -162,7 +160,6 @@ QUICK: dict[tuple[str, ...], str | Callable[[Path], Any]] = {
     ("slumbot", "play"): "uniform URL --hands 2 --seed 1",
     ("reproduce",): reproduce,
     ("bench",): bench,
-    ("solve",): "kuhn --threads 1 --out SOLUTION",
     ("spot", "solve"): "leduc --threads 1 --target 5 --out SOLUTION",
     ("spot", "show"): "SOLUTION",
     ("spot", "report"): "SOLUTION",
@@ -242,7 +239,6 @@ def test_every_example_is_understood(path: tuple[str, ...]) -> None:
 
 
 WAITS = {("acpc", "deal"), ("slumbot", "serve")}  # for players or clients that nobody starts
-PASSING = {("solve",)}  # goes when spot comes
 LONG = {  # they take many seconds
     ("acpc", "play"), ("slumbot", "play"), ("abstraction", "compare"), ("reproduce",), ("bench",), ("train",)
 }  # fmt: skip
@@ -268,7 +264,7 @@ def run_examples(path: tuple[str, ...], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in WAITS | LONG | PASSING], ids=" ".join)
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in WAITS | LONG], ids=" ".join)
 def test_every_example_runs_as_printed(path: tuple[str, ...], tmp_path: Path) -> None:
     run_examples(path, tmp_path)
 
@@ -302,12 +298,12 @@ def check_commands(where: str, text: str) -> int:
     checked = 0
     for found in re.finditer(r"equipoise ([a-z][a-z-]*)(?: ([a-z]+))?([^;,`|&\n]*)", text):
         first, second, rest = found.groups()
-        if first not in {path[0] for path in COMMANDS} | TO_COME:
+        if first not in {path[0] for path in COMMANDS}:
             assert "`equipoise" not in found[0], (where, found[0])
             continue
         checked += 1
         path = (first, second) if (first, second) in COMMANDS else (first,)
-        if first in TO_COME or path not in COMMANDS:
+        if path not in COMMANDS:
             continue
         for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest):
             assert word in options(COMMANDS[path]), (where, found[0])

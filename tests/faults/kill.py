@@ -181,7 +181,7 @@ def _wait_for_training(process: subprocess.Popen[str]) -> None:
 
 def kill_solve(out: Path, times: int, rng: Random, tally: Tally) -> None:
     """Kill solves of a small game, which cannot be resumed: their file is not there, or whole."""
-    arguments = ["solve", "leduc", "--out", str(out), "--iterations", "5000", "--target", "0", "--threads", "1"]
+    arguments = ["spot", "solve", "leduc", "--out", str(out), "--iterations", "5000", "--target", "0", "--threads", "1"]
     started = time.monotonic()
     done = finish(start(arguments), GUARD)
     assert not done.fault, done.fault

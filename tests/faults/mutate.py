@@ -221,6 +221,8 @@ all_in_threshold = 0.9
 [betting.river]
 bet = [0.33, 2]
 """
+RANGES = ("QQ+,AKs,KQo:0.5", "TT-22,A5s-A2s", "AhKh:0.25,7c7d", "any", "AK")
+PIO_RANGE = " ".join(["0", "0.5", "1"] * 442)
 OVERRIDES = (
     "solver.seed=7", "solver.method=pcs", "solver={method='cfr-br',trunk=1}", "stop.iterations=100", "betting='pot'",
     "cards={preflop={method='percentile',buckets=2}}", "checkpoint={minutes=1.5,keep=3}", "measure.method=none",
@@ -237,7 +239,8 @@ COMMANDS = (
     ("match", "RUN?post=purify", "uniform", "--hands", "20", "--threads", "1", "--json"),
     ("log", "replay", "LOG", "--game", "holdem.nolimit"), ("measure", "RUN", "--method", "exact", "--threads", "1"),
     ("measure", "RUN", "--method", "lbr", "--hands", "100", "--bets", "1.0,all-in", "--from-street", "flop"),
-    ("solve", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"),
+    ("spot", "show", "SOLUTION", "--line", "check, bet 50", "--by-hand"), ("spot", "report", "SOLUTION"),
+    ("spot", "report", "SOLUTION", "--flops", "QsJh2h, AsKd2c", "--target", "1", "--sort", "ev"),
     ("train", "leduc", "--out", "new", "--iterations", "2", "--threads", "1", "--set", "measure.method=none"),
 )  # fmt: skip
 
@@ -266,7 +269,7 @@ class Readers:
         metrics, pair = (self.run / "metrics.jsonl").read_text(), _text(self.pair)
         games = tuple(equipoise_gamedefs())
         lines = ("check, bet 2, call", "bet 2, raise 4, fold", "check, check", "check,bet 2,raise 6,call|Ks", "|Kh")
-        spots = tuple(path.read_text() for path in sorted((PACKAGE / "spots").rglob("*.toml")))
+        spots = tuple(path.read_text() for path in sorted((PACKAGE / "spots" / "examples").iterdir()))
         self.all = {
             reader.name: reader
             for reader in (
@@ -277,7 +280,9 @@ class Readers:
                 Reader("abstraction", _recipes(), self.read_abstraction, weight=3),
                 Reader("gamedef", games, self.read_game),
                 Reader(
-                    "range", ("QQ+,AKs,KQo:0.5", "TT-22,A5s-A2s", "AhKh:0.25,7c7d", "any", "AK"), equipoise.Range.read
+                    "range",
+                    ("QQ+,AKs,KQo:0.5", "TT-22,A5s-A2s", "AhKh:0.25,7c7d", "any", "AK", PIO_RANGE),
+                    equipoise.Range.read,
                 ),
                 Reader("board", ("Qs Jh 2h", "2c7dJh8s", "As, Kd"), self.read_board),
                 Reader("line", lines, self.read_line),

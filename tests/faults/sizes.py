@@ -103,9 +103,17 @@ def small_cases() -> list[Case]:
         refused("games", "holdem.nolimit", "--menu", "many.toml", many_toml=MANY_SIZES),
         refused("train", "leduc", "--out", "run", "--iterations", "10", "--threads", "100000"),
         either(*NAMED, "--hands", str(LARGE), *ONE),
-        refused("solve", "hex.toml", hex_toml=spot(pot=HEX)),
-        refused("solve", "keys.toml", keys_toml=spot(more="a." * 50_000 + "a = 1")),
-        either("solve", "spaces.toml", *ONE, "--iterations", "2", spaces_toml=spot(range_="QQ" + " " * 100_000 + "JJ")),
+        refused("spot", "solve", "hex.toml", hex_toml=spot(pot=HEX)),
+        refused("spot", "solve", "keys.toml", keys_toml=spot(more="a." * 50_000 + "a = 1")),
+        either(
+            "spot",
+            "solve",
+            "spaces.toml",
+            *ONE,
+            "--iterations",
+            "2",
+            spaces_toml=spot(range_="QQ" + " " * 100_000 + "JJ"),
+        ),
         refused("games", "big.game", big_game=game(stack=f"stack = {2**31} {2**31}")),
         refused("games", "leduc", "--buckets", f"{10**15},{10**15}"),
     ]
@@ -123,7 +131,7 @@ def all_cases() -> list[Case]:
             refused(*NAMED, "--hands", "100", "--threads", threads),
             refused("measure", "uniform", "--game", "leduc", "--threads", threads),
             refused("measure", "uniform", "--game", "leduc", "--method", "lbr", "--hands", "100", "--threads", threads),
-            refused("solve", "kuhn", "--threads", threads, "--out", "kuhn.solution"),
+            refused("spot", "solve", "kuhn", "--threads", threads, "--out", "kuhn.solution"),
             refused("train", "leduc", "--out", "run", "--iterations", "10", "--threads", threads),
         ]
     for number in (str(LARGE), DIGITS, "9" * 5000):
@@ -134,7 +142,7 @@ def all_cases() -> list[Case]:
             either("measure", "uniform", "--game", "leduc", "--method", "lbr", "--hands", number, *ONE),
             either("measure", "uniform", "--game", "holdem.two-four", "--flops", number, *ONE),
             either("train", "leduc", "--out", "run", "--iterations", number, *ONE, "--set", "measure.method=none"),
-            either("solve", "kuhn", "--iterations", number, "--target", "0", *ONE, "--out", "kuhn.solution"),
+            either("spot", "solve", "kuhn", "--iterations", number, "--target", "0", *ONE, "--out", "kuhn.solution"),
             either(*NAMED, "--hands", "100", "--seed", number, *ONE),
             either(
                 "measure", "uniform", "--game", "leduc", "--method", "lbr", "--hands", "100", "--seed", number, *ONE
@@ -164,16 +172,16 @@ def all_cases() -> list[Case]:
             either(
                 "measure", "uniform", "--game", "leduc", "--method", "lbr", "--minutes", word, "--hands", "100", *ONE
             ),
-            either("solve", "kuhn", "--target", word, "--iterations", "10", *ONE, "--out", "kuhn.solution"),
+            either("spot", "solve", "kuhn", "--target", word, "--iterations", "10", *ONE, "--out", "kuhn.solution"),
         ]
     many = nolimit + MANY_SIZES
     cases += [
         refused(*TRAIN, my_toml=many),
         refused("measure", "uniform", "--game", "holdem.nolimit", "--menu", "m.toml", *ONE, m_toml=MANY_SIZES),
         refused("match", "uniform", "always-call", "--game", "holdem.nolimit", "--menu", "m.toml", m_toml=MANY_SIZES),
-        refused("solve", "holdem.nolimit", "--menu", "m.toml", m_toml=MANY_SIZES),
+        refused("spot", "solve", "holdem.nolimit", "--menu", "m.toml", m_toml=MANY_SIZES),
         refused("abstraction", "report", "my.toml", my_toml=many),
-        refused("solve", "flop.toml", flop_toml=spot(stack=10**7, bet="0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.5,2.0")),
+        refused("spot", "solve", "s.toml", s_toml=spot(stack=10**7, bet="0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.5,2.0")),
         either("games", "deep.game", deep_game=game(limit="limit", rounds=4, stack="", raise_size="1 1 1 1",
                raises="200 200 200 200", suits=4, ranks=13, holes=2, board="0 3 1 1")),
     ]  # fmt: skip
@@ -181,14 +189,14 @@ def all_cases() -> list[Case]:
         text = game(stack=f"stack = {chips} {chips}")
         cases += [
             either("games", "g.game", g_game=text),
-            either("solve", "g.game", "--iterations", "2", *ONE, g_game=text),
+            either("spot", "solve", "g.game", "--iterations", "2", *ONE, g_game=text),
             either("match", "uniform", "always-raise", "--game", "g.game", "--hands", "100", *ONE, g_game=text),
-            either("solve", "s.toml", "--iterations", "2", *ONE, s_toml=spot(stack=chips)),
-            either("solve", "s.toml", "--iterations", "2", *ONE, s_toml=spot(pot=chips)),
+            either("spot", "solve", "s.toml", "--iterations", "2", *ONE, s_toml=spot(stack=chips)),
+            either("spot", "solve", "s.toml", "--iterations", "2", *ONE, s_toml=spot(pot=chips)),
         ]
     for nested in ("[" * 100_000, "{a=" * 100_000, "a." * 50_000 + "a=1", f"x = {HEX}", f"x = {'9' * 100_000}"):
         cases += [
-            refused("solve", "s.toml", s_toml=spot(more=f"y = {nested}" if nested[0] in "[{" else nested)),
+            refused("spot", "solve", "s.toml", s_toml=spot(more=f"y = {nested}" if nested[0] in "[{" else nested)),
             refused(*TRAIN, my_toml=f"{recipe}[solver]\n" + (f"y = {nested}" if nested[0] in "[{" else nested)),
             refused("games", "holdem.nolimit", "--menu", "m.toml", m_toml=f"{MANY_SIZES}y = {nested}"),
             refused("train", "leduc", "--out", "run", "--iterations", "1", "--set", f"solver.seed={nested}"),
@@ -196,7 +204,7 @@ def all_cases() -> list[Case]:
     four = game(**FOUR)
     cases += [
         either("games", "four.game", four_game=four),
-        either("solve", "four.game", "--iterations", "1", *ONE, four_game=four),
+        either("spot", "solve", "four.game", "--iterations", "1", *ONE, four_game=four),
         either("match", "uniform", "always-call", "--game", "four.game", "--hands", "100", *ONE, four_game=four),
         either("measure", "uniform", "--game", "four.game", *ONE, four_game=four),
         either("measure", "uniform", "--game", "four.game", "--method", "lbr", "--hands", "100", *ONE, four_game=four),
@@ -207,7 +215,7 @@ def all_cases() -> list[Case]:
         either("equity", "AA," + " " * 100_000 + "KK", "QQ", "--board", "2c 7d Jh", *ONE),
         either("equity", ",".join(["AA"] * 30_000), "QQ", "--board", "2c 7d Jh", *ONE),
     ]
-    for command in (("solve",), ("games",), ("train",), ("abstraction", "report")):
+    for command in (("spot", "solve"), ("games",), ("train",), ("abstraction", "report")):
         more = ("--out", "run") if command == ("train",) else ()
         cases += [
             Case((*command, "/dev/zero", *more), refused=True),
@@ -216,7 +224,7 @@ def all_cases() -> list[Case]:
     cases += [
         Case(("log", "replay", "zeros.log", "--game", "leduc"), refused=True, sparse={"zeros.log": 20 * GIGABYTE}),
         Case(("match", "zeros.u8", "uniform"), refused=True, sparse={"zeros.u8": 20 * GIGABYTE}),
-        Case(("solve", "show", "zeros.solution"), refused=True, sparse={"zeros.solution": 20 * GIGABYTE}),
+        Case(("spot", "show", "zeros.solution"), refused=True, sparse={"zeros.solution": 20 * GIGABYTE}),
         Case(("games", "holdem.nolimit", "--menu", "/dev/zero"), refused=True),
     ]
     return cases
@@ -327,7 +335,7 @@ def _stored(folder: Path) -> bytes:
 
 def full_solve(disk: Disk, tally: Tally) -> None:
     """A solution that does not fit is not there at all, and one that was there stays."""
-    arguments = ("solve", "leduc", "--iterations", "20", "--target", "0", *ONE, "--out")
+    arguments = ("spot", "solve", "leduc", "--iterations", "20", "--target", "0", *ONE, "--out")
     equipoise.solve("leduc", iterations=20, threads=1).save(disk.path / "kept.solution")
     kept = (disk.path / "kept.solution").read_bytes()
     disk.fill()

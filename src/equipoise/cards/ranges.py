@@ -3,6 +3,9 @@
 A range is a list of parts separated by commas or spaces: `QQ`, `QQ+`, `TT-77`, `AKs`, `AKo`, `AK` (both), `ATs+` (the
 kicker goes up to one below the high card), `A5s-A2s`, `JTs-54s` (same gap), `Axs` (any kicker), `AhKh` (one hole),
 `any`. Each may have a weight from 0 to 1: `KQo:0.5`. A later part overrides an earlier one.
+
+Or it is a list of 1,326 weights, as PioSOLVER writes ranges. Its order of hands (`show_hand_order`: 2d2c 2h2c 2h2d 2s2c
+... AsAh) is that of our hole indices: by the higher card, then by the lower one.
 """
 
 from __future__ import annotations
@@ -81,6 +84,8 @@ class Range:
         parts = [part for part in re.split(r"[ ,;]+", tidy) if part]
         if not parts:
             raise InputError("an empty range", remedy=_EXAMPLE)
+        if all(_WEIGHT.fullmatch(part) for part in parts) and not all(_CLASS.fullmatch(part) for part in parts):
+            return cls(_listed_weights(parts))
         for part in parts:
             body, colon, weight = part.partition(":")
             weights[_holes(body)] = _weight(weight, part) if colon else 1.0
@@ -195,6 +200,15 @@ def _between(one: tuple[int, int, str], two: tuple[int, int, str], part: str) ->
             steps = range(high - other_high + 1)
             return [cell for step in steps for cell in _cells(high - step, low - step, kind)]
     raise InputError(f"no run of hands {shown(part)}", remedy="write e.g. TT-77, A5s-A2s or JTs-54s")
+
+
+def _listed_weights(parts: list[str]) -> F64:
+    """A weight for each hole, in the order of their indices."""
+    if len(parts) != HOLES:
+        raise InputError(
+            f"a range of {len(parts):,} numbers", remedy=f"give all {HOLES:,} weights, or hands: {_EXAMPLE}"
+        )
+    return np.array([_weight(part, part) for part in parts])
 
 
 def _weight(text: str, part: str) -> float:

@@ -162,13 +162,13 @@ class Problem:
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
-    """The problem of a shipped spot or a spot's TOML file, or of a built-in game or gamedef file with a bet menu."""
-    if not (name.endswith(".toml") or SPOTS.shipped(name)):
+    """The problem of a spot (shipped, TOML or JSON), or of a game (built-in or a gamedef file) with a bet menu."""
+    if not (name.endswith((".toml", ".json")) or SPOTS.shipped(name)):
         if not (GAMES.shipped(name) or is_file(name)):
             raise no_such("spot or game", name, [*SPOTS.names(), *GAMES.names()], "give a TOML or gamedef file")
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
-        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change its [betting] instead")
+        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change the bets of that file")
     return Problem.of_spot(load_spot(name))
 
 

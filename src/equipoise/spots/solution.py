@@ -1,7 +1,7 @@
 """A solved spot or game: the strategy and the value of each hand at every node; saved in one file.
 
-The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table. The tree and the
-boards are rebuilt when it is opened.
+The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table; if asked for, also
+the regrets, so that a later solve can continue. The tree and the boards are rebuilt when it is opened.
 """
 
 from __future__ import annotations
@@ -16,24 +16,28 @@ import numpy as np
 
 from equipoise.cards.deck import FULL_DECK, Deck, hole_cards
 from equipoise.cards.grid_html import decision_html, decision_text
+from equipoise.cards.range_grid import GridCell, range_grid
 from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, renamings_that_keep
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
 from equipoise.games.gamedef import read_gamedef, write_gamedef
+from equipoise.solvers.vector_cfr import fill_unreached
 from equipoise.spots.problem import Problem
-from equipoise.spots.spot import Spot, read_spot
+from equipoise.spots.spot import read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
-from equipoise.tree.lines import action_names, find_line, path_to
+from equipoise.tree.lines import action_names, find_line, line_of, path_to
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import EVALUATE, HoleRule, padded
 from equipoise.walk.regret_matching import strategy_rows
 from equipoise.walk.walk import walk_boards
 
-FORMAT = "equipoise solution 2"
-REMEDY = "solve the spot again"
+FORMAT = "equipoise solution 3"
+SUFFIX = ".solution"
+REMEDY = "write one with equipoise spot solve"
+LEAST_REACH = 1e-6  # below, a node counts as never reached: what is left are the first iterations of the solve
 _ONE_GROUP = 10**12
 
 
@@ -49,7 +53,11 @@ class NodeView:
     weight: F64  # the acting player's range here
     strategy: F64
     ev: F64  # of each action, from here on: chips won from the pot less chips put in after this point
-    equity: F64  # share of the pot if nobody folded from here on; NaN where no opponent's hand fits
+    equity: F64  # share of the pot if nobody folded from here on
+    meets: F64  # the opponent's range here, without the hands that a hole blocks; EV and equity are NaN where it is 0
+    pot: int  # chips in the middle
+    reach: float  # how often play gets here, given the board
+    opponent_ev: float  # of the opponent's whole range, from here on
     deck: Deck = FULL_DECK
     hole_cards: int = 2
 
@@ -63,30 +71,116 @@ class NodeView:
         cards = sorted(hole_cards(int(self.holes[place]), self.hole_cards), reverse=True)
         return self.deck.text(cards)
 
+    @property
+    def reached(self) -> bool:
+        """Does play get here at all? If not, no number of this node means anything."""
+        return self.reach > LEAST_REACH
+
+    @property
+    def pairs(self) -> F64:
+        """[hole] how often it is held here: its weight times that of the opponent's hands that fit."""
+        return self.weight * self.meets
+
+    @property
+    def frequency(self) -> F64:
+        """[action] how often it is taken; NaN where nobody gets here."""
+        return _ratio(self.strategy @ self.pairs, self.pairs.sum())
+
+    @property
+    def action_ev(self) -> F64:
+        """[action] the EV of the hands that take it; NaN where none does."""
+        taken = self.strategy * self.pairs
+        return _ratio((taken * np.nan_to_num(self.ev)).sum(axis=1), taken.sum(axis=1))
+
+    @property
+    def action_equity(self) -> F64:
+        """[action] the equity of the hands that take it; NaN where none does."""
+        taken = self.strategy * self.pairs
+        return _ratio(taken @ np.nan_to_num(self.equity), taken.sum(axis=1))
+
+    @property
+    def hand_ev(self) -> F64:
+        """[hole] the EV of a hand that plays its strategy."""
+        return np.asarray((self.strategy * self.ev).sum(axis=0))
+
+    @property
+    def range_ev(self) -> float:
+        """The EV of the whole range: the mean of the actions' EVs, by frequency."""
+        return float(_ratio(self.pairs @ np.nan_to_num(self.hand_ev), self.pairs.sum()))
+
+    @property
+    def range_equity(self) -> float:
+        """The equity of the whole range; the opponent has the rest."""
+        return float(_ratio(self.pairs @ np.nan_to_num(self.equity), self.pairs.sum()))
+
+    @property
+    def has_grid(self) -> bool:
+        """Are these hold'em hands, which the 13 x 13 grid can show?"""
+        return self.hole_cards == 2 and self.deck.size == FULL_DECK.size
+
+    def grid(self) -> list[list[GridCell]]:
+        """The 13 x 13 grid of hands."""
+        return range_grid(self.holes, self.weight, self.strategy)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each hand: weight, frequency and EV of each action, EV and equity; ready for a data frame."""
+        rows = []
+        for i in range(len(self.holes)):
+            often = {action: float(self.strategy[a, i]) for a, action in enumerate(self.actions)}
+            worth = {f"EV {action}": float(self.ev[a, i]) for a, action in enumerate(self.actions)}
+            mean = {"EV": float(self.hand_ev[i]), "equity": float(self.equity[i])}
+            rows.append({"hand": self.hole_text(i), "weight": float(self.weight[i]), **often, **worth, **mean})
+        return rows
+
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
-        hands = {}
-        for i in range(len(self.holes)):
-            hands[self.hole_text(i)] = {
+        hands = {
+            self.hole_text(i): {
                 "weight": float(self.weight[i]),
                 "strategy": self.strategy[:, i].tolist(),
                 "ev": self.ev[:, i].tolist(),
-                "equity": None if np.isnan(self.equity[i]) else float(self.equity[i]),
+                "equity": float(self.equity[i]),
             }
+            for i in range(len(self.holes))
+        }
         return {
             "line": self.line,
             "board": self.deck.text(self.board),
             "player": self.player,
+            "pot": self.pot,
+            "reach": self.reach,
+            "reached": self.reached,
             "actions": self.actions,
             "frequency": self.frequency.tolist(),
+            "action_ev": self.action_ev.tolist(),
+            "action_equity": self.action_equity.tolist(),
+            "ev": self.range_ev,
+            "equity": self.range_equity,
+            "opponent_ev": self.opponent_ev,
             "hands": hands,
         }
 
-    @property
-    def frequency(self) -> F64:
-        """[action] how often the range takes each action."""
-        total = self.weight.sum()
-        return np.asarray(self.strategy @ self.weight / total if total else self.strategy.mean(axis=1))
+
+def _ratio(above: Any, below: Any) -> F64:
+    """A quotient; NaN where the divisor is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, np.divide(above, below), np.nan))
+
+
+@dataclass(frozen=True, eq=False)
+class SolverState:
+    """What a solve needs to continue: its variant and its tables, the average without filled gaps."""
+
+    variant: str
+    average: Any
+    regret: Any
+    predicted: Any = None  # of the predictive variant
+    scale: Any = None  # of 16-bit tables
+
+    def arrays(self) -> dict[str, Any]:
+        """The tables by name, without those that the variant does not have."""
+        named = {name: getattr(self, name) for name in ("average", "regret", "predicted", "scale")}
+        return {name: table for name, table in named.items() if table is not None and table.size}
 
 
 @dataclass(eq=False)
@@ -102,6 +196,7 @@ class Solution:
     threads: int = 1
     stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
     target: float | None = None  # percent, as `percent` is
+    state: SolverState | None = None  # kept if asked for: another solve can continue from it
 
     def __repr__(self) -> str:
         reached = f", exploitability {self.percent:.3g}%" if self.history else ""
@@ -149,34 +244,56 @@ class Solution:
 
     def strategy(self, line: str = "", board: str = "") -> NodeView:
         """The strategy at a node: a betting line, and the board if cards were dealt since the root."""
+        node = self.find_decision(line)
+        at, renaming = self.find_board(board, int(self.engine.tree.street[node]))
+        view = self.view(node, at)
+        return view if renaming is None else self._renamed(view, renaming)
+
+    def find_decision(self, line: str) -> int:
+        """The decision node that a line leads to."""
         tree = self.engine.tree
         node = find_line(tree, line)
         if tree.kind[node] != DECISION:
             raise InputError(f"nothing to decide after {shown(line, 80)}", remedy="end the line before that")
-        at, renaming = self._find_board(board, int(tree.street[node]))
+        return node
+
+    def view(self, node: int, at: int) -> NodeView:
+        """A decision node on a board of the engine's list."""
+        tree = self.engine.tree
         player = int(tree.player[node])
-        strategy = self._rows(node, at)
         reach = [self._reach(node, at, side) for side in (0, 1)]
-        values = self._child_values(node, at, player)
-        met = self._met(at, player, reach[1 - player])
-        sunk = tree.chips[node, player] + self.problem.stakes.dead / 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ev = np.where(met > 0, values / met + sunk, 0.0)
-        holes = self.engine.cards.holes(at, player)
+        meets = [self._met(at, side, reach[1 - side]) for side in (0, 1)]
+        sunk = tree.chips[node] + self.problem.stakes.dead / 2
+        children = int(tree.first_child[node]), int(tree.num_children[node])
+        ev = _ratio(self._node_values(node, at, player, *children), meets[player]) + sunk[player]
+        held = float(reach[player] @ meets[player])
         view = NodeView(
-            line=line,
+            line=line_of(tree, node),
             board=self.engine.cards.cards[at],
             player=player,
             actions=action_names(tree, node),
-            holes=holes,
+            holes=self.engine.cards.holes(at, player),
             weight=reach[player],
-            strategy=strategy,
+            strategy=self._rows(node, at),
             ev=ev,
-            equity=self._equity(at, player, reach[1 - player], met),
+            equity=self._equity(at, player, reach[1 - player], meets[player]),
+            meets=meets[player],
+            pot=int(tree.chips[node].sum() + self.problem.stakes.dead),
+            reach=held / self._meetings(at),
+            opponent_ev=np.nan,
             deck=tree.rules.deck,
             hole_cards=tree.rules.hole_cards,
         )
-        return view if renaming is None else self._renamed(view, renaming)
+        if not self.problem.stakes.rake:
+            return replace(view, opponent_ev=view.pot - view.range_ev)
+        theirs = self._node_values(node, at, 1 - player, node, 1)[0]
+        return replace(view, opponent_ev=float(_ratio(theirs @ reach[1 - player], held) + sunk[1 - player]))
+
+    def _meetings(self, board: int) -> float:
+        """The weight of all pairs of hands on a board, before anybody acts."""
+        cards = self.engine.cards
+        mine, theirs = (cards.gather(board, side, cards.weights[side]) for side in (0, 1))
+        return float(mine @ self._met(board, 0, theirs))
 
     def _rows(self, node: int, board: int) -> F64:
         """The strategy at a node on a board: [action, hole]."""
@@ -219,14 +336,13 @@ class Solution:
             reach = reach[cards.arrays.before[cards.slice(boards[later], player)]]
         return reach
 
-    def _child_values(self, node: int, board: int, player: int) -> F64:
-        """[action, hole] counterfactual values of a decision's actions."""
+    def _node_values(self, node: int, board: int, walker: int, first: int, count: int) -> F64:
+        """[node, hole] a player's counterfactual values of `count` nodes from `first`, on the street of a decision."""
         engine, tree = self.engine, self.engine.tree
         program, boards = engine.program.arrays, engine.cards.arrays
-        work = engine.make_buffers()
+        work, above = engine.make_buffers(), engine.make_buffers()
         street = int(boards.street[board])
-        plan = engine.plan(player)
-        above = engine.make_buffers()
+        plan = engine.plan(walker)
         if board == 0:
             plan = plan._replace(weights=np.where(np.arange(len(boards.weight)) > 0, boards.weight, 1.0))
         else:
@@ -235,17 +351,17 @@ class Solution:
                 opening = int(tree.parent[opening])
             deal = int(tree.parent[opening])
             parent = int(boards.parent[board])
-            reach: Any = self._reach(deal, parent, 1 - player).astype(engine.precision)
-            row = int(program.reach_row[player, engine.program.place_of[deal]])
+            reach: Any = self._reach(deal, parent, 1 - walker).astype(engine.precision)
+            row = int(program.reach_row[walker, engine.program.place_of[deal]])
             start = int(above.reach_base[street - 1]) + row * padded(len(reach))
             above.reach[start : start + len(reach)] = reach
         walk_boards(board, board + 1, plan, HoleRule(self._tables, EVALUATE), above, work)
         group = int(program.street_groups[street])
-        child = int(engine.program.place_of[tree.first_child[node]]) - int(program.group_first[group])
-        size = int(boards.counts[board, player])
+        place = int(engine.program.place_of[first]) - int(program.group_first[group])
+        size = int(boards.counts[board, walker])
         length = padded(size)
         base = int(work.value_base[street])
-        rows = work.value[base + child * length : base + (child + int(tree.num_children[node])) * length]
+        rows = work.value[base + place * length : base + (place + count) * length]
         return rows.reshape(-1, length)[:, :size].astype(np.float64)
 
     def _equity(self, board: int, player: int, reach: F64, met: F64) -> F64:
@@ -261,13 +377,15 @@ class Solution:
             groups = boards.groups[first : first + int(boards.num_groups[board]) + 1]
             strength = [np.repeat(np.arange(len(groups) - 1), np.diff(groups[:, side])) for side in (0, 1)]
             sign = np.sign(strength[player][:, None] - strength[1 - player][None, :])
-            cards_of = [np.stack([boards.card1[s], boards.card2[s]]) for s in (mine, theirs)]
-            shared = (cards_of[0][:, None, :, None] == cards_of[1][None, :, None, :]).any(axis=(0, 1))
+            my_cards, their_cards = ((boards.card1[s], boards.card2[s]) for s in (mine, theirs))
+            shared = np.zeros(sign.shape, bool)
+            for one in my_cards[: cards.rules.hole_cards]:
+                for other in their_cards[: cards.rules.hole_cards]:
+                    shared |= one[:, None] == other[None, :]
             won = np.where(shared, 0, sign) @ reach
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(met > 0, 0.5 + won / met / 2, np.nan)
+        return 0.5 + _ratio(won, met) / 2
 
-    def _find_board(self, text: str, street: int) -> tuple[int, Renaming | None]:
+    def find_board(self, text: str, street: int) -> tuple[int, Renaming | None]:
         """The board that a text names, or its mirror image that was solved, and the renaming that leads there."""
         cards, rules = self.engine.cards, self.engine.tree.rules
         root = cards.cards[0]
@@ -339,24 +457,32 @@ class Solution:
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
             "history": self.history,
+            "variant": self.state.variant if self.state else None,
         }
-        save_arrays(path, FORMAT, header, {"average": self.average})
+        save_arrays(path, FORMAT, header, self.state.arrays() if self.state else {"average": self.average})
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
         """Open a solution file; a damaged file or one of another format is refused."""
         header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
         solution = cls(
-            _problem(header), arrays["average"], header["iterations"], header["seconds"], header["cpu_seconds"],
+            _problem(header, Path(path).stem), arrays["average"],
+            header["iterations"], header["seconds"], header["cpu_seconds"],
             [(entry[0], entry[1], entry[2]) for entry in header["history"]],
         )  # fmt: skip
-        if solution.engine.slots != len(solution.average):
+        engine = solution.engine
+        if any(len(arrays[name]) != engine.slots for name in ("average", "regret", "predicted") if name in arrays):
             raise InputError("made by another version of this program", where=str(path), remedy=REMEDY)
+        if header["variant"] is not None:
+            solution.state = SolverState(header["variant"], **arrays)
+            solution.average = arrays["average"].copy()
+            current = arrays.get("predicted", arrays["regret"])
+            program, boards = engine.program.arrays, engine.cards.arrays
+            fill_unreached(program, boards, engine.table_first, current, solution.average)
         return solution
 
 
-def _problem(header: dict[str, Any]) -> Problem:
+def _problem(header: dict[str, Any], name: str) -> Problem:
     if header["spot"] is not None:
-        spot: Spot = read_spot(header["spot"])
-        return Problem.of_spot(spot)
+        return Problem.of_spot(replace(read_spot(header["spot"]), name=name))
     return Problem.of_game(read_gamedef(header["gamedef"]), header["menu"])

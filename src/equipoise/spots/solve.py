@@ -17,7 +17,7 @@ from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Menu, Problem, read_problem
-from equipoise.spots.solution import Solution
+from equipoise.spots.solution import SUFFIX, Solution, SolverState
 from equipoise.spots.spot import Spot
 from equipoise.walk.table_storage import table_type
 
@@ -26,7 +26,7 @@ OnProgress = Callable[[int, float, float], None]  # iteration, seconds, exploita
 
 
 def solve(
-    what: Spot | GameRules | Problem | str | Path,
+    what: Spot | GameRules | Problem | Solution | str | Path,
     *,
     target: float | None = None,
     iterations: int = 10_000,
@@ -34,9 +34,13 @@ def solve(
     menu: Menu | None = None,
     threads: int = 0,
     storage: str = "float32",
+    keep_regrets: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Solution:
-    """Solve a spot (a value or a TOML file) or a small game (rules or a built-in name).
+    """Solve a spot (a value, or a TOML or JSON file) or a small game (rules or a built-in name).
+
+    A solution (a value or a file) is solved again: if it has the regrets of this variant and storage, from where it
+    stopped, else from the start. `keep_regrets` keeps them, which doubles the file.
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game; default: the spot's own); 0 runs
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
@@ -45,7 +49,9 @@ def solve(
     """
     stored = table_type(storage)
     check_count(iterations, "iterations")
-    problem = _problem(what, menu)
+    if str(what).endswith(SUFFIX):
+        what = Solution.load(str(what))
+    problem = problem_of(what, menu)
     if target is None:
         target = problem.spot.target if problem.spot else 0.1
     threads = thread_count(threads)
@@ -59,19 +65,33 @@ def solve(
         )
     engine = problem.engine(threads, stored=stored)
     _warm_up(variant, stored, engine.in_threads)
-    solver = VectorCFR(engine, variant)
-    for table in (solver.current, solver.average):
-        problem.lock_tables(engine, table)
-    return _run(problem, solver, target, iterations, on_progress)
+    earlier = what if isinstance(what, Solution) and continues(what, variant, storage) else None
+    if earlier and earlier.state:
+        state = {name: table.copy() for name, table in earlier.state.arrays().items()}
+        solver = VectorCFR(engine, variant, earlier.iterations, **state)
+    else:
+        solver = VectorCFR(engine, variant)
+        for table in (solver.current, solver.average):
+            problem.lock_tables(engine, table)
+    return _run(problem, solver, target, iterations, on_progress, keep_regrets=keep_regrets, earlier=earlier)
 
 
-def _problem(what: Spot | GameRules | Problem | str | Path, menu: Menu | None) -> Problem:
-    if isinstance(what, Problem | Spot):
+def continues(solution: Solution, variant: str, storage: str) -> bool:
+    """Can a solve with these options continue from a solution?"""
+    state = solution.state
+    return state is not None and (state.variant, state.average.dtype.type) == (variant, table_type(storage))
+
+
+def problem_of(what: Spot | GameRules | Problem | Solution | str | Path, menu: Menu | None = None) -> Problem:
+    """What `solve` would solve."""
+    if isinstance(what, Problem | Spot | Solution):
         if menu is not None:
             raise InputError("a menu for a problem with its own bets", remedy="leave out the menu")
-        return what if isinstance(what, Problem) else Problem.of_spot(what)
+        return what if isinstance(what, Problem) else Problem.of_spot(what) if isinstance(what, Spot) else what.problem
     if isinstance(what, GameRules):
         return Problem.of_game(what, menu)
+    if str(what).endswith(SUFFIX):
+        return problem_of(Solution.load(what), menu)
     return read_problem(str(what), menu)
 
 
@@ -89,11 +109,22 @@ class _StopError(Exception):
 
 
 def _run(
-    problem: Problem, solver: VectorCFR, target: float, iterations: int, on_progress: OnProgress | None
+    problem: Problem,
+    solver: VectorCFR,
+    target: float,
+    iterations: int,
+    on_progress: OnProgress | None,
+    *,
+    keep_regrets: bool,
+    earlier: Solution | None,
 ) -> Solution:
     start, cpu_start = time.perf_counter(), time.process_time()
     history: list[tuple[int, float, float]] = []
-    stopped = "iterations" if target > 0 else "target"  # without a target, all iterations were asked for
+    if earlier:
+        start, cpu_start = start - earlier.seconds, cpu_start - earlier.cpu_seconds
+        history = list(earlier.history)
+    reached = bool(history) and history[-1][2] <= target
+    stopped = "iterations" if target > 0 and not reached else "target"  # no target asks for all iterations
     with stopping() as asked:
 
         def stop_if_asked(_iteration: int) -> None:
@@ -109,7 +140,7 @@ def _run(
 
         solver.on_iteration = stop_if_asked
         try:
-            while solver.iteration < iterations:
+            while solver.iteration < iterations and not reached:
                 # a measurement costs about as much as an iteration: every tenth, later less often
                 solver.run(min(max(FIRST_MEASUREMENT, solver.iteration // 10), iterations - solver.iteration))
                 if measure() <= target:
@@ -122,8 +153,11 @@ def _run(
             if asked.is_set() or not solver.iteration:
                 raise
             stopped = "interrupted"
+        state = None
+        if keep_regrets:
+            state = SolverState(solver.variant, solver.average.copy(), solver.regret, solver.predicted, solver.scale)
         solver.fill_gaps()
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     return Solution(
-        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target
+        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target, state
     )

@@ -1,4 +1,4 @@
-"""A postflop spot: two ranges, a board, a pot and stacks, and the bets to consider; read from TOML and checked.
+"""A postflop spot: two ranges, a board, a pot and stacks, and the bets to consider; read from a file and checked.
 
 Chips are whole numbers. The pot is in the middle when the spot starts, half of it counted as each player's, so that
 what a player wins is measured from half the pot; `oop` acts first on every street. A node lock fixes the strategy at a
@@ -23,6 +23,8 @@ from equipoise.core.jit import F64
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
+from equipoise.spots.postflop_bets import PostflopBets
+from equipoise.spots.postflop_json import read_postflop_json
 from equipoise.tree.betting_tree import MOST_NODES, BettingTree, Root, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.betting_program import Stakes
@@ -50,12 +52,12 @@ class Spot:
     pot: int
     stack: int
     ranges: tuple[Range, Range]  # oop, ip
-    menu: BetMenu
+    menu: BetMenu | PostflopBets
     target: float = 0.5
     rake: float = 0.0
     rake_cap: float = np.inf
     locks: tuple[Lock, ...] = ()
-    text: str = field(default="", compare=False, repr=False)  # the TOML it was read from
+    text: str = field(default="", compare=False, repr=False)  # the TOML or JSON it was read from
     name: str = field(default="spot", compare=False)
 
     def __repr__(self) -> str:
@@ -90,7 +92,10 @@ class Spot:
 
     def tree(self, most_nodes: int = MOST_NODES) -> BettingTree:
         """The betting from here on."""
-        return build_tree(self.rules, self.menu, Root(self.street, self.pot // 2, self.pot % 2), most_nodes)
+        root = Root(self.street, self.pot // 2, self.pot % 2)
+        if isinstance(self.menu, PostflopBets):
+            return self.menu.tree(self.rules, root, most_nodes)
+        return build_tree(self.rules, self.menu, root, most_nodes)
 
     def boards(self, *, isomorphism: bool = True) -> PublicCards:
         """This board and all that may follow."""
@@ -101,7 +106,9 @@ class Spot:
 
 
 def read_spot(text: str, where: str = "spot") -> Spot:
-    """The spot that a TOML text describes."""
+    """The spot that a TOML text describes, or the JSON text of desktop-postflop's export."""
+    if text.lstrip().startswith("{"):
+        return Spot(**read_postflop_json(text, where), text=text)
     table = read_toml(text, where, remedy="see docs/spots.md")
     try:
         return _from_table(table, text, where)
@@ -110,12 +117,12 @@ def read_spot(text: str, where: str = "spot") -> Spot:
 
 
 def load_spot(name_or_path: str | Path) -> Spot:
-    """A shipped spot, or that of a TOML file."""
+    """A shipped spot, that of a TOML file, or that of a JSON file that desktop-postflop exported."""
     path = SPOTS.find(name_or_path)
     try:
         text = read_text(path)
     except OSError as error:
-        raise InputError(f"no spot {shown(path)} ({error.strerror})", remedy="give a TOML file") from None
+        raise InputError(f"no spot {shown(path)} ({error.strerror})", remedy="give a TOML or JSON file") from None
     return replace(read_spot(text, str(path)), name=path.stem)
 
 

@@ -16,12 +16,12 @@ from equipoise.cli.commands import (
     recipes,
     reproduce,
     slumbot,
-    solving,  # goes when spot comes
+    spot,
     strategy,
     train,
 )
 
 __all__ = [
     "abstraction", "acpc", "app", "bench", "equity", "games", "log", "match", "measure", "play", "recipes",
-    "reproduce", "slumbot", "solving", "strategy", "train",
+    "reproduce", "slumbot", "spot", "strategy", "train",
 ]  # fmt: skip

@@ -1,0 +1,199 @@
+"""Commands about spots: solve, show, report, walk."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.app import Json, Threads, app, miss_target, print_json, refuse_options
+from equipoise.cli.files import Force, check_output
+
+spot = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Solve postflop spots and small games, and study solutions."
+)
+app.add_typer(spot, name="spot")
+
+SolutionFile = Annotated[str, typer.Argument(metavar="FILE", help="A solution that spot solve wrote.")]
+Line = Annotated[str, typer.Option(help='The betting line, e.g. "check, bet 100".')]
+Target = Annotated[
+    float | None, typer.Option(min=0, help="Stop at this exploitability, in percent of the pot (big blind); 0: never.")
+]
+Iterations = Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")]
+Csv = Annotated[str, typer.Option("--csv", metavar="FILE", help="Also write the rows as CSV.")]
+Png = Annotated[str, typer.Option("--png", metavar="FILE", help="Also draw a picture.")]
+
+
+@spot.command(
+    epilog="Examples: equipoise spot solve turn --force; equipoise spot solve leduc; "
+    "equipoise spot solve turn.solution --target 0.02 --out turn-better.solution"
+)
+def solve(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPOT",
+            help="A spot (TOML, or desktop-postflop's JSON), a solution to solve again, or a small game.",
+        ),
+    ],
+    menu: Annotated[
+        str | None,
+        typer.Option(help="No-limit games: a built-in bet menu (pot, slumbot-nl) or a TOML file (default: standard)."),
+    ] = None,
+    out: Annotated[str, typer.Option(help="File for the solution (default: the spot's name.solution).")] = "",
+    force: Force = False,
+    target: Target = None,
+    iterations: Iterations = 10_000,
+    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
+    threads: Threads = 0,
+    storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
+    keep_regrets: Annotated[
+        bool, typer.Option("--keep-regrets", help="Save regrets too: a later solve continues; the file doubles.")
+    ] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Solve a postflop spot or a small game. Ctrl-C saves the solution so far and stops."""
+    import equipoise
+    from equipoise.cli.render import spot as screen
+    from equipoise.spots.solution import SUFFIX
+    from equipoise.spots.solve import continues, problem_of
+
+    earlier = equipoise.Solution.load(what) if what.endswith(SUFFIX) else None
+    problem = problem_of(earlier or what, menu)
+    saved = out or f"{problem.name}{SUFFIX}"
+    check_output(saved, force=force)
+    if earlier:
+        screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
+    with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
+        solution = equipoise.solve(
+            earlier or problem,
+            target=target,
+            iterations=iterations,
+            variant=variant,
+            threads=threads,
+            storage=storage,
+            keep_regrets=keep_regrets,
+            on_progress=on_progress,
+        )
+    solution.save(saved)
+    if as_json:
+        print_json({**solution.as_json(by_hand=by_hand), "file": saved})
+    else:
+        screen.print_solution(solution, saved, by_hand=by_hand)
+    if solution.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if solution.stopped == "iterations":
+        miss_target(f"after {solution.iterations:,} iterations the target of {solution.target:g}% is not reached")
+
+
+@spot.command(
+    epilog="Examples: equipoise spot show turn.solution; "
+    'equipoise spot show turn.solution --line "check, bet 100, call" --board 5c --png turn.png --force'
+)
+def show(
+    file: SolutionFile,
+    line: Line = "",
+    board: Annotated[str, typer.Option(help="The cards dealt since the spot's board.")] = "",
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
+    csv: Csv = "",
+    png: Png = "",
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Show a decision of a solution. Frequencies, EV, equity and the grid of hands."""
+    for path in filter(None, (csv, png)):
+        check_output(path, force=force)
+    import equipoise
+    from equipoise.cli.render import spot as screen
+
+    view = equipoise.Solution.load(file).strategy(line, board)
+    if csv:
+        from equipoise.spots.report import save_csv
+
+        save_csv(csv, view.to_rows())
+    if png:
+        from equipoise.spots.pictures import draw_node
+
+        draw_node(view, png)
+    if as_json:
+        print_json(view.as_json())
+    else:
+        screen.print_node(view, by_hand=by_hand)
+
+
+@spot.command(
+    epilog='Examples: equipoise spot report turn.solution --line "check, bet 100, call" --sort ev; '
+    'equipoise spot report flop --flops "QsJh2h, AsKd2c" --target 1'
+)
+def report(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A solution; with --flops also a spot's file.")],
+    line: Annotated[
+        str, typer.Option(help="The betting line; without --flops it goes on to the next street (default: both check).")
+    ] = "",
+    board: Annotated[str, typer.Option(help="The cards dealt before the next one, if the line has two deals.")] = "",
+    flops: Annotated[
+        str, typer.Option(help='Solve the spot on these flops: "QsJh2h, AsKd2c", or a file with one a line.')
+    ] = "",
+    sort: Annotated[
+        str,
+        typer.Option(help='Column to sort by: card, chance, ev, equity, ev_ip, ... or an action like "bet 100".'),
+    ] = "card",
+    csv: Csv = "",
+    png: Png = "",
+    force: Force = False,
+    target: Target = None,
+    iterations: Iterations = 10_000,
+    threads: Threads = 0,
+    as_json: Json = False,
+) -> None:
+    """Report a decision on every next card or flop. Frequencies, EV and equity, a row each."""
+    for path in filter(None, (csv, png)):
+        check_output(path, force=force)
+    if flops:
+        refuse_options(context, "is for reports over the next card", "board")
+    else:
+        refuse_options(context, "is for --flops, which solves", "target", "iterations", "threads")
+    import equipoise
+    from equipoise.cli.render import spot as screen
+    from equipoise.spots.report import flop_report, read_flops, runout_report, save_csv, spot_of
+
+    if flops:
+        found = flop_report(
+            spot_of(file),
+            read_flops(flops),
+            line,
+            on_flop=_say_flop,
+            target=target,
+            iterations=iterations,
+            threads=threads,
+        )
+    else:
+        found = runout_report(equipoise.Solution.load(file), line, board)
+    found = found.sorted_by(sort)
+    if csv:
+        save_csv(csv, found.to_rows())
+    if png:
+        from equipoise.spots.pictures import draw_report
+
+        draw_report(found, png)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        screen.print_report(found, sort)
+
+
+def _say_flop(done: int, flops: int, flop: str) -> None:
+    """A line of progress."""
+    print(f"flop {done + 1} of {flops}: {flop}", file=sys.stderr)
+
+
+@spot.command(epilog="Example: equipoise spot walk turn.solution")
+def walk(file: SolutionFile) -> None:
+    """Walk through a solution at the terminal. Actions by number, cards by name, b for back, q to quit."""
+    import equipoise
+    from equipoise.cli.render.spot_walk import Walk
+
+    Walk(equipoise.Solution.load(file)).run()
