@@ -205,6 +205,8 @@ def process_profile(profile: Profile, post: PostProcess) -> Profile:
 
     A player's first action is one with no earlier decision of that player in the tree.
     """
+    if post.method == "none":
+        return profile
     layout, tree = profile.layout, profile.layout.tree
     nodes = _Nodes(
         kind=tree.kind,

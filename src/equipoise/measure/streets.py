@@ -27,7 +27,7 @@ from equipoise.walk.last_street.best_response import (
 )
 from equipoise.walk.last_street.card_blind import respond_to_card_blind
 from equipoise.walk.plan import BEST, HoleRule, Plan, Tables, WalkBuffers, padded
-from equipoise.walk.walk import enter_board, leave_board, walk_boards
+from equipoise.walk.walk import ENTER, LEAVE, WHOLE, walk_boards
 
 TIE = 1e-5  # relative tolerance; of tied actions, the first is taken: fold, call, small raise, ...
 
@@ -82,7 +82,7 @@ class StreetWalk:
         """Down a board's street, before the boards below it."""
         if self._by_bucket:
             self._by_bucket.expand(self.engine, board, self.cells, self.tables, but=self.walker)
-        enter(board, self.plan, self.rule, self.work)
+        walk_boards(board, board + 1, ENTER, self.plan, self.rule, self.work, self.work)
 
     @property
     def work(self) -> WalkBuffers:
@@ -141,7 +141,7 @@ class StreetWalk:
         """Boards of the last street."""
         plan, last, work = self.plan, self.last_street, self.work
         if last is None:
-            walk_boards(first, stop, plan, self.rule, work, work)
+            walk_boards(first, stop, WHOLE, plan, self.rule, work, work)
             return
         if last.chance.size:
             respond_to_buckets(board, plan, last, self.cells, self.buffers, work)
@@ -153,20 +153,8 @@ class StreetWalk:
         self._enter(board)
         self.parts[street][1:] = 0
         self._walk_children(board)
-        leave(board, self.plan, self.rule, self.work)
+        walk_boards(board, board + 1, LEAVE, self.plan, self.rule, self.work, self.work)
         split_values(board, self.plan, self.work, self.parts[street], self.parts[street - 1])
-
-
-@kernel
-def enter(board: Int, plan: Plan, rule: HoleRule, work: WalkBuffers) -> None:
-    """Down a board's street, before the boards below it."""
-    enter_board(board, np.int64(plan.boards.street[board]), False, plan, rule, work, work)
-
-
-@kernel
-def leave(board: Int, plan: Plan, rule: HoleRule, work: WalkBuffers) -> None:
-    """Up a board's street, after the boards below it."""
-    leave_board(board, np.int64(plan.boards.street[board]), plan, rule, work, work)
 
 
 @kernel

@@ -21,7 +21,7 @@ from equipoise.walk.betting_program import Program
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import UPDATE, HoleRule, Plan, Tables, WalkBuffers
 from equipoise.walk.table_storage import phase
-from equipoise.walk.walk import walk_boards
+from equipoise.walk.walk import WHOLE, walk_boards
 
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
@@ -76,7 +76,8 @@ class VectorCFR:
 
     def _run_alone(self, tables: Tables, factors: F64) -> None:
         plans, rule = [self.engine.plan(walker) for walker in range(2)], self._rule(tables, factors[0])
-        run_iterations(factors, plans[0], plans[1], rule, self.engine.buffers[0])
+        other = plans[1]
+        run_iterations(factors, plans[0], other.root_reach, other.root_value, rule, self.engine.buffers[0])
 
     def _rule(self, tables: Tables, factors: F64) -> HoleRule:
         return HoleRule(tables, UPDATE, True, self.predicted is not None, *(np.float32(factor) for factor in factors))
@@ -95,12 +96,20 @@ class VectorCFR:
 
 
 @kernel
-def run_iterations(factors: F64, first: Plan, second: Plan, rule: HoleRule, work: WalkBuffers) -> None:
-    """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a rule."""
+def run_iterations(
+    factors: F64, first: Plan, second_reach: F32, second_value: F32, rule: HoleRule, work: WalkBuffers
+) -> None:
+    """Iterations of both walkers in one thread. IN: float64[iteration, 4], the last numbers of a rule.
+
+    IN, OUT: of the second walker's plan, the two rows at the root; the rest is the first's.
+    """
     for i in range(factors.shape[0]):
         changed = _with_factors(rule, factors[i])
-        walk_boards(0, 1, first, changed, work, work)
-        walk_boards(0, 1, second, changed, work, work)
+        walk_boards(0, 1, WHOLE, first, changed, work, work)
+        second = Plan(
+            first.program, first.boards, 1, first.two_cards, first.runouts, first.weights, second_reach, second_value
+        )
+        walk_boards(0, 1, WHOLE, second, changed, work, work)
 
 
 @view

@@ -32,7 +32,7 @@ from equipoise.tree.lines import action_names, find_line, line_of, path_to
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import EVALUATE, HoleRule, padded
 from equipoise.walk.regret_matching import strategy_rows
-from equipoise.walk.walk import walk_boards
+from equipoise.walk.walk import WHOLE, walk_boards
 
 FORMAT = "equipoise solution 3"
 SUFFIX = ".solution"
@@ -355,7 +355,7 @@ class Solution:
             row = int(program.reach_row[walker, engine.program.place_of[deal]])
             start = int(above.reach_base[street - 1]) + row * padded(len(reach))
             above.reach[start : start + len(reach)] = reach
-        walk_boards(board, board + 1, plan, HoleRule(self._tables, EVALUATE), above, work)
+        walk_boards(board, board + 1, WHOLE, plan, HoleRule(self._tables, EVALUATE), above, work)
         group = int(program.street_groups[street])
         place = int(engine.program.place_of[first]) - int(program.group_first[group])
         size = int(boards.counts[board, walker])

@@ -20,7 +20,7 @@ from equipoise.tree.boards import PublicCards, all_in_matrix, runouts_of_a_pair
 from equipoise.tree.infosets import board_blocks
 from equipoise.walk.betting_program import CACHE_BYTES, BettingProgram, Stakes, compile_tree
 from equipoise.walk.plan import BEST, EMPTY, EVALUATE, HoleRule, Plan, RunoutMatrices, Tables, WalkBuffers, padded
-from equipoise.walk.walk import Rule, enter_root, leave_root, walk_boards
+from equipoise.walk.walk import ENTER, LEAVE, WHOLE, Rule, walk_boards
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +190,9 @@ class Engine:
         """
         main = self.buffers[0]
         if not self.in_threads:
-            walk_boards(0, 1, plan, rules[0], main, main)
+            walk_boards(0, 1, WHOLE, plan, rules[0], main, main)
             return
-        enter_root(plan, rules[0], main)
+        walk_boards(0, 1, ENTER, plan, rules[0], main, main)
         first, count = int(plan.boards.first_child[0]), int(plan.boards.num_children[0])
         pieces = min(count, pieces)
         cuts = [(first + count * i // pieces, first + count * (i + 1) // pieces) for i in range(pieces)]
@@ -204,7 +204,7 @@ class Engine:
                 mine.value[:] = 0
             above = main._replace(value=mine.value)
             for start, stop in cuts[thread :: self.threads] if in_order else waiting:
-                walk_boards(start, stop, plan, rules[thread], above, mine)
+                walk_boards(start, stop, WHOLE, plan, rules[thread], above, mine)
 
         list(self._pool.map(work, range(self.threads)))
         street = self.cards.root_street
@@ -212,7 +212,7 @@ class Engine:
         end = base + self.program.value_rows[street] * padded(len(plan.root_value))
         for other in self.buffers[1:]:
             main.value[base:end] += other.value[base:end]
-        leave_root(plan, rules[0], main)
+        walk_boards(0, 1, LEAVE, plan, rules[0], main, main)
 
     def evaluate(self, walker: int, tables: Tables, mode: int = EVALUATE) -> float:
         """The walker's value against the tables' opponent, in chips a hand."""

@@ -27,6 +27,7 @@ from equipoise.walk.terminals import evaluate_blind, evaluate_terminals
 
 Rule = HoleRule | BoardRule
 _ROOT = -1
+WHOLE, ENTER, LEAVE = 0, 1, 2  # the parts of a walk of a board
 
 
 @inlined
@@ -215,39 +216,32 @@ def begin_at(board: Int, plan: Plan, work: WalkBuffers) -> Int:
 
 
 @inlined
-def walk_below(top: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
-    """Walk a board and everything below it."""
+def walk_below(top: Int, part: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
+    """Walk a board and everything below it; or only enter or leave the board."""
     last_street = plan.program.street_groups.size - 2
     root = begin_at(top, plan, work)
-    street, entering = root, True
+    street, entering = root, part != LEAVE
     while street >= root:
         board, up = np.int64(work.board[street]), above if street == root else work
         if entering:
             enter_board(board, street, street == last_street, plan, rule, up, work)
         else:
             leave_board(board, street, plan, rule, up, work)
+        if part != WHOLE:
+            return
         street, entering = onward(street, root, last_street, entering, plan, work)
 
 
 @kernel
-def enter_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
-    """The first part of a walk in threads: the root board, down."""
-    enter_board(0, np.int64(plan.boards.street[0]), False, plan, rule, work, work)
+def walk_boards(
+    first: Int, stop: Int, part: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers
+) -> None:
+    """Walk boards of one street. Reach comes from `above`, and values go there.
 
-
-@kernel
-def walk_boards(first: Int, stop: Int, plan: Plan, rule: Rule, above: WalkBuffers, work: WalkBuffers) -> None:
-    """Walk boards of one street, each with everything below it. Reach comes from `above`, and values go there.
-
-    In one thread that is the root, board 0; in threads it is the second part of a walk, each thread with its own boards
-    below the root.
+    In one thread the WHOLE root is walked: board 0 and everything below it. With threads the root is entered, its
+    children are walked, each thread with some of them, and the root is left. One kernel has all parts: it takes long to
+    compile.
     """
     for board in range(first, stop):
-        if plan.weights[board] != 0.0:
-            walk_below(board, plan, rule, above, work)
-
-
-@kernel
-def leave_root(plan: Plan, rule: Rule, work: WalkBuffers) -> None:
-    """The last part: the root board, up."""
-    leave_board(0, np.int64(plan.boards.street[0]), plan, rule, work, work)
+        if part != WHOLE or plan.weights[board] != 0.0:
+            walk_below(board, part, plan, rule, above, work)
