@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.core.arrays import Int, aligned, aligned_zeros
+from equipoise.core.arrays import Int, aligned_zeros
 from equipoise.core.jit import F32, F64, I64, U16, U32, kernel, view
 from equipoise.core.simd import LANES, add_scaled, load, store, zeros
 from equipoise.tree.betting_tree import SHOWDOWN
@@ -64,15 +64,16 @@ class LastStreetProgram:
 
     def against_buckets(self, chances: Callable[[int], F32], buckets: int, precision: type = np.float32) -> LastStreet:
         """Against an opponent that plays by bucket: `chances(place)` is a decision's [bucket, action] table."""
-        parts: list[Any] = []
+        sizes = np.array([shape.actions * buckets for shape, _ in self.packed.batches], np.int64)
+        chance = aligned_zeros(int(sizes.sum()) * LANES, precision)
+        filled = 0
         for shape, lanes in self.packed.batches:
             for offset in shape.decisions:
-                tables = [chances(places[offset]) for places in lanes]
-                block = np.zeros((*tables[0].shape, LANES), precision)
-                block[:, :, : len(tables)] = np.stack([_normalized(table, precision) for table in tables], axis=2)
-                parts.append(block.ravel())
-        sizes = np.array([shape.actions * buckets for shape, _ in self.packed.batches], np.int64)
-        chance = aligned(np.concatenate(parts), precision)
+                for lane, places in enumerate(lanes):
+                    table = chances(places[offset])
+                    block = chance[filled : filled + table.size * LANES].reshape(*table.shape, LANES)
+                    fill_lane(table, lane, block)
+                filled += table.size * LANES
         return LastStreet(self.packed.arrays(precision=precision), np.cumsum(sizes) - sizes, chance, buckets)
 
 
@@ -87,10 +88,20 @@ def compile_last_street(program: BettingProgram, walker: int) -> LastStreetProgr
     return LastStreetProgram(packed) if packed.batches else None
 
 
-def _normalized(table: Any, precision: Any) -> Any:
-    """[bucket, action] with sums of one, so that folds are the rest; a bucket without probabilities plays uniformly."""
-    total = table.sum(axis=1, keepdims=True, dtype=precision)
-    return np.where(total > 0, table / np.where(total > 0, total, 1), 1 / table.shape[1]).astype(precision)
+@kernel
+def fill_lane(table: F32, lane: Int, block: F32) -> None:
+    """Probabilities with sums of one, so that folds are the rest; a bucket without probabilities plays uniformly.
+
+    IN: float[bucket, action]; OUT: float[bucket, action, lane], one lane of it.
+    """
+    precision, actions = block.dtype.type, table.shape[1]
+    for bucket in range(table.shape[0]):
+        total = precision(0)
+        for action in range(actions):
+            total += table[bucket, action]
+        for action in range(actions):
+            share = table[bucket, action] / total if total > 0 else precision(1 / actions)
+            block[bucket, action, lane] = share
 
 
 def make_best_response_buffers(last: LastStreet, holes_above: int, holes: int) -> BestResponseBuffers:
