@@ -6,8 +6,9 @@ Ctrl-C and SIGTERM stop it after the current iteration and keep the solution so 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from math import ceil, log
 from pathlib import Path
 
 from equipoise.core.errors import InputError, check_count
@@ -104,6 +105,22 @@ def _warm_up(variant: str, stored: type, in_threads: bool) -> None:
     solver.fill_gaps()
 
 
+def _next_measurement(history: Sequence[tuple[int, float, float]], target: float) -> int:
+    """How many iterations to run before the next measurement, which costs about as much as an iteration.
+
+    A tenth of those done; less if the trend of the last two measurements, a power law, reaches the target before that.
+    """
+    if not history:
+        return FIRST_MEASUREMENT
+    done, _, found = history[-1]
+    step = max(FIRST_MEASUREMENT, done // 10)
+    if len(history) > 1 and 0 < target < found < history[-2][2]:
+        power = log(history[-2][2] / found) / log(done / history[-2][0])
+        expected = done * ((found / target) ** min(1 / power, 10.0) - 1)
+        step = min(step, max(FIRST_MEASUREMENT, done // 50, ceil(expected)))
+    return step
+
+
 class _StopError(Exception):
     """Raised between iterations after a signal to stop."""
 
@@ -141,8 +158,7 @@ def _run(
         solver.on_iteration = stop_if_asked
         try:
             while solver.iteration < iterations and not reached:
-                # a measurement costs about as much as an iteration: every tenth, later less often
-                solver.run(min(max(FIRST_MEASUREMENT, solver.iteration // 10), iterations - solver.iteration))
+                solver.run(min(_next_measurement(history, target), iterations - solver.iteration))
                 if measure() <= target:
                     stopped = "target"
                     break
