@@ -90,6 +90,16 @@ def test_pages_print_what_they_show(page: str, tmp_path: Path, monkeypatch: pyte
     assert ran
 
 
+def test_pictures_are_there_and_small() -> None:
+    """Every picture of a page is a file that a slow connection can load, and every file is shown somewhere."""
+    shown = set()
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
+            shown.add(picture := (page.parent / name).resolve())
+            assert 0 < picture.stat().st_size < 150_000, (page.name, name)
+    assert shown == set((ROOT / "docs" / "pictures").resolve().iterdir())
+
+
 @pytest.mark.parametrize("change", ["another word", "one more line", "another number", "another order"])
 def test_the_comparison_notices(change: str) -> None:
     """A page that does not show what a command prints is found out."""
