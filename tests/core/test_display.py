@@ -47,6 +47,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     out = tmp_path_factory.mktemp("runs") / "leduc"
     run = equipoise.train("leduc", out, iterations=200, threads=1)
     agents = ["always-call", "always-fold", "uniform"]
+    turn = equipoise.solve("turn", iterations=2, target=0, threads=1)
     return {
         "range": Range.read("QQ+,AKs:0.5"),
         "long range": Range.read("22+,A2s+,K2s+,Q2s+,J7s+,T7s+,97s+,87s,76s,A2o+,K9o+,QTo+,JTo,T9o:0.3"),
