@@ -59,9 +59,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "spot": equipoise.load_spot("turn"),
         "solution": equipoise.solve("leduc", iterations=20, threads=1),
         "node": equipoise.solve("river", iterations=5, target=0, threads=1).strategy(),
-        "spot report": equipoise.runout_report(
-            equipoise.solve("turn", iterations=2, target=0, threads=1), "check, check"
-        ),
+        "spot report": equipoise.runout_report(turn, "check, check"),
         "small node": equipoise.solve("kuhn", iterations=5, threads=1).strategy(),
         "exploitability": equipoise.exploitability("leduc", "uniform", threads=1),
         "bound": equipoise.local_best_response("uniform", game="leduc", hands=200, threads=1),
