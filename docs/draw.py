@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and the docs from computed numbers: `.venv/bin/python docs/draw.py`."""
+"""Draws the equity of the 169 hands (docs/student.md) from computed numbers: `.venv/bin/python docs/draw.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw_preflop_equity() -> None:
     for cell in GRID:
         row, column = (cell.high, cell.low) if cell.kind == "s" else (cell.low, cell.high)
         grid[12 - row, 12 - column] = by_hole[cell.holes[0]]
-    figure, axes = plt.subplots(figsize=(8.2, 7.2), dpi=110)
+    figure, axes = plt.subplots(figsize=(8.2, 7.2), dpi=85)
     image = axes.imshow(grid, cmap="RdYlGn", vmin=0.28, vmax=0.72)
     for cell in GRID:
         row, column = (cell.high, cell.low) if cell.kind == "s" else (cell.low, cell.high)

@@ -38,6 +38,9 @@ from .spots.spot import load_spot as load_spot
 from .spots.spot import read_spot as read_spot
 from .spots.solve import solve as solve
 from .spots.solution import Solution as Solution
+from .spots.report import SpotReport as SpotReport
+from .spots.report import runout_report as runout_report
+from .spots.report import flop_report as flop_report
 
 # Training: from a recipe to a strategy
 from .runs.recipe import Recipe as Recipe

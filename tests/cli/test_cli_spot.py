@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import equipoise
 from equipoise import read_spot
+from equipoise.cards.action_style import action_colours, action_symbols, terminal_styles
 from equipoise.cli.commands.registry import app
 from equipoise.cli.render.spot_grid import bar
-from equipoise.spots.action_style import action_colours, action_symbols, terminal_styles
 
 TURN = """
 board = "Qs Js 2s 8d"

@@ -47,6 +47,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     out = tmp_path_factory.mktemp("runs") / "leduc"
     run = equipoise.train("leduc", out, iterations=200, threads=1)
     agents = ["always-call", "always-fold", "uniform"]
+    turn = equipoise.solve("turn", iterations=2, target=0, threads=1)
     return {
         "range": Range.read("QQ+,AKs:0.5"),
         "long range": Range.read("22+,A2s+,K2s+,Q2s+,J7s+,T7s+,97s+,87s,76s,A2o+,K9o+,QTo+,JTo,T9o:0.3"),
@@ -58,6 +59,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "spot": equipoise.load_spot("turn"),
         "solution": equipoise.solve("leduc", iterations=20, threads=1),
         "node": equipoise.solve("river", iterations=5, target=0, threads=1).strategy(),
+        "spot report": equipoise.runout_report(turn, "check, check"),
         "small node": equipoise.solve("kuhn", iterations=5, threads=1).strategy(),
         "exploitability": equipoise.exploitability("leduc", "uniform", threads=1),
         "bound": equipoise.local_best_response("uniform", game="leduc", hands=200, threads=1),
@@ -128,6 +130,11 @@ def test_the_grid_has_every_hand_and_its_mix(results: dict[str, Any]) -> None:
     assert page.seen.count("td") == 169
     assert all(action in page.text for action in node.actions)
     assert len(page.titles) > 20
+
+
+def test_a_column_has_one_number_of_decimals() -> None:
+    page = Page(rows_html([{"often": 1.0, "ev": -0.001, "hands": 7}, {"often": 2.5e-7, "ev": 145.5, "hands": 12000}]))
+    assert page.text == "oftenevhands1.00000.0070.0000145.5012,000"
 
 
 def test_texts_are_escaped() -> None:

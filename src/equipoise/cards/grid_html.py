@@ -6,29 +6,32 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from equipoise.cards.action_style import action_colours
 from equipoise.cards.deck import FULL_DECK
 from equipoise.cards.range_grid import GridCell, range_grid
-from equipoise.core.display import rows_html
+from equipoise.core.display import TEXT, caption_html, rows_html
 
 _IN_RANGE = "#e8b64c"
 _EMPTY = "#f2f2f2"
-_PASSIVE = {"fold": "#5b8bd0", "check": "#6fbf73", "call": "#6fbf73"}
-_BETS = ("#f4a582", "#e8704a", "#cf3f34", "#a81f2b")  # the larger the darker
 _CELL = "width:34px;height:26px;font:11px sans-serif;text-align:center;border:1px solid #fff"
 
 
 def decision_text(view: Any) -> str:
     """A decision in one line: the class, the line and board, how often each action is taken."""
-    where = ", ".join(filter(None, (view.line or "first decision", view.deck.text(view.board))))
     often = zip(view.actions, view.frequency.tolist(), strict=True)
-    return f"{type(view).__name__}({where}: {', '.join(f'{action} {share:.1%}' for action, share in often)})"
+    return f"{type(view).__name__}({_place(view)}: {', '.join(f'{action} {share:.1%}' for action, share in often)})"
+
+
+def _place(view: Any) -> str:
+    """The line and the board of a decision."""
+    return ", ".join(filter(None, (view.line or "first decision", view.deck.text(view.board))))
 
 
 def decision_html(view: Any) -> str:
     """The grid of a decision in hold'em; in other games a row for each hole: `_repr_html_ = decision_html`."""
     if view.hole_cards == 2 and view.deck.size == FULL_DECK.size and len(view.holes):
         grid = range_grid(view.holes, view.weight, view.strategy)
-        return grid_html(grid, view.actions, view.frequency.tolist(), repr(view))
+        return grid_html(grid, view.actions, view.frequency.tolist(), _place(view))
     rows = [
         {"hand": view.hole_text(i), **dict(zip(view.actions, view.strategy[:, i].tolist(), strict=True))}
         for i in range(len(view.holes))
@@ -40,13 +43,14 @@ def grid_html(
     grid: Sequence[Sequence[GridCell]], actions: Sequence[str] = (), often: Sequence[float] = (), caption: str = ""
 ) -> str:
     """The grid with a legend; without actions, the weight of each hand."""
-    colours = _colours(actions)
+    colours = action_colours(actions)
     rows = "".join(f"<tr>{''.join(_cell(cell, actions, colours) for cell in row)}</tr>" for row in grid)
     legend = "".join(
-        f'<span style="background:{colour};padding:1px 6px;margin-right:6px">{escape(action)} {share:.1%}</span>'
+        f'<span style="border-left:14px solid {colour};padding:0 14px 0 5px">{escape(action)} {share:.1%}</span>'
         for action, colour, share in zip(actions, colours, often, strict=True)
     )
-    return f'<div>{escape(caption)}</div><table style="border-collapse:collapse">{rows}</table><div>{legend}</div>'
+    table = f'<table style="border-collapse:collapse">{rows}</table>'
+    return f'{caption_html(caption)}{table}<div style="{TEXT}">{legend}</div>'
 
 
 def _cell(cell: GridCell, actions: Sequence[str], colours: Sequence[str]) -> str:
@@ -63,10 +67,3 @@ def _cell(cell: GridCell, actions: Sequence[str], colours: Sequence[str]) -> str
         f"linear-gradient(90deg, {', '.join(parts)}) bottom / 100% {100 * min(cell.weight, 1):.0f}% no-repeat {_EMPTY}"
     )
     return f'<td title="{title}" style="{_CELL};background:{fill};color:#000">{cell.name}</td>'
-
-
-def _colours(actions: Sequence[str]) -> list[str]:
-    """A colour for each action."""
-    bets = [action for action in actions if action not in _PASSIVE]
-    shade = {action: _BETS[place * len(_BETS) // max(len(bets), len(_BETS))] for place, action in enumerate(bets)}
-    return [_PASSIVE.get(action) or shade[action] for action in actions]

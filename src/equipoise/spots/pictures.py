@@ -12,10 +12,10 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
+from equipoise.cards.action_style import SELDOM, action_colours
 from equipoise.cards.deck import FULL_DECK, RANKS, SUITS
 from equipoise.core.errors import InputError
 from equipoise.core.files.writing import write_whole
-from equipoise.spots.action_style import action_colours
 from equipoise.spots.report import PLAYER_NAMES, SpotReport
 from equipoise.spots.solution import NodeView
 
@@ -75,7 +75,7 @@ def _draw_bars(view: NodeView, axes: Any) -> None:
     frequency, worth = np.nan_to_num(view.frequency), view.action_ev
     axes.barh(range(count), 100 * frequency, color=colours, height=0.6)
     for i, action in enumerate(view.actions):
-        ev = "" if np.isnan(worth[i]) else f"   EV {worth[i]:,.1f}"
+        ev = "" if frequency[i] < SELDOM else f"   EV {worth[i]:,.1f}"
         axes.text(0, i - 0.36, f"{action}   {frequency[i]:.1%}{ev}", fontsize=10, va="bottom")
     axes.set(xlim=(0, 100), ylim=(max(count, _FEWEST_BARS) - 0.4, -1), xlabel="how often, percent", yticks=[])
     for side in ("top", "right", "left"):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.cards.deck import FULL_DECK
+from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import is_file, read_text
 from equipoise.core.files.writing import write_whole
@@ -65,6 +66,11 @@ class SpotReport:
     player: int
     actions: list[str]
     rows: list[ReportRow]
+
+    def __repr__(self) -> str:
+        return f"SpotReport({self.line or 'first decision'}: {len(self.rows)} boards)"
+
+    _repr_html_ = table_html
 
     def columns(self) -> list[str]:
         """The columns that a report can be sorted by."""

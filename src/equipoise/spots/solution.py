@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from equipoise.cards.grid_html import decision_html, decision_text
 from equipoise.cards.range_grid import GridCell, range_grid
 from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import Renaming, renamed_cards, renamed_holes, renamings_that_keep
+from equipoise.core.display import caption_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
@@ -207,7 +207,7 @@ class Solution:
         return [dict(zip(("iteration", "seconds", "percent"), row, strict=True)) for row in self.history]
 
     def _repr_html_(self) -> str:
-        return f"<div>{escape(repr(self))}</div>{self.strategy()._repr_html_()}"
+        return caption_html(repr(self)) + self.strategy()._repr_html_()
 
     @cached_property
     def engine(self) -> Engine:

@@ -18,7 +18,7 @@ def print_equity(result: Equity, names: tuple[str, str]) -> None:
     for name, equity, (win, lose) in zip(names, result.equity, shares, strict=True):
         table.add_row(name, *(f"{share:.4%}" for share in (equity, win, result.tie, lose)))
     print_table(table)
-    say(f"exact: {result.boards:,} boards for each pair of hands")
+    say(f"exact: {result.boards:,} board{'s' * (result.boards > 1)} for each pair of hands")
 
 
 def print_hole_equities(result: Equity, ranges: tuple[Range, Range]) -> None:

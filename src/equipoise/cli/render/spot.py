@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from equipoise.cards.action_style import SELDOM, action_symbols
 from equipoise.cli.render.spot_grid import print_grid, print_legend, screen_width
 from equipoise.cli.render.tables import size_text
-from equipoise.spots.action_style import action_symbols
 
 if TYPE_CHECKING:
     from equipoise.spots.problem import Problem
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
 _QUIET = 10.0  # seconds between lines of progress where there is no terminal
 _LIVE = 0.5
-_SELDOM = 5e-5  # an action that is shown as 0.00%
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
@@ -78,8 +77,8 @@ def print_node(view: NodeView, *, by_hand: bool = False) -> None:
     print(f"{'':<20}how often {'EV':>11} {'equity':>8}")
     rows = zip(symbols, view.actions, view.frequency, view.action_ev, view.action_equity, strict=True)
     for symbol, action, often, worth, equity in rows:
-        if often < _SELDOM:
-            worth = equity = float("nan")  # those few hands are the solve's noise
+        if often < SELDOM:
+            worth = equity = float("nan")
         print(f"  {symbol} {action:<16}{often:9.2%} {number(worth, 11)} {share(equity, 8)}")
     mine, theirs = (player_name(view, player) for player in (view.player, 1 - view.player))
     print(f"  {mine + ', whole range':<27} {number(view.range_ev, 11)} {share(view.range_equity, 8)}")
@@ -96,7 +95,7 @@ def print_node(view: NodeView, *, by_hand: bool = False) -> None:
 
 def number(value: float, width: int) -> str:
     """Chips, or a dash where nothing is known."""
-    return f"{value:{width},.2f}" if value == value else f"{'-':>{width}}"
+    return f"{value:z{width},.2f}" if value == value else f"{'-':>{width}}"
 
 
 def share(value: float, width: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from equipoise.spots.action_style import action_symbols, terminal_styles
+from equipoise.cards.action_style import action_symbols, terminal_styles
 
 if TYPE_CHECKING:
     from rich.text import Text

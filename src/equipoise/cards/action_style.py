@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+SELDOM = 5e-5  # an action that is shown as 0.00%: the few hands that take it are the noise of the solve
 _GREEN = "#6fbf73", "black on green"
-_PASSIVE = {"fold": ("f", "#5b8bd0", "black on blue"), "check": ("x", *_GREEN), "call": ("c", *_GREEN)}
+_PASSIVE = {"fold": ("f", "#5b8bd0", "bright_white on blue"), "check": ("x", *_GREEN), "call": ("c", *_GREEN)}
 _BETS = (
     ("#f4a582", "black on bright_yellow"),
     ("#e8704a", "black on yellow"),
