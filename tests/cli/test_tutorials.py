@@ -73,7 +73,7 @@ class Reader:
         """What a program prints, and what its comments after `print` say."""
         output = StringIO()
         with redirect_stdout(output):
-            exec(compile(text, "tutorial", "exec"), self.names)  # noqa: S102
+            exec(compile(text, "tutorial", "exec"), self.names)
         return output.getvalue(), "\n".join(re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE))
 
     def command(self, line: str) -> str:
@@ -161,3 +161,30 @@ def test_a_tutorial_runs_with_its_long_parts(name: str, tmp_path: Path) -> None:
 def test_a_wrong_page_is_noticed(wrong: str, tmp_path: Path) -> None:
     with pytest.raises((AssertionError, ImportError, subprocess.CalledProcessError)):
         follow(wrong, tmp_path, QUICK)
+
+
+PAGES = sorted(DOCS.glob("*.md"))
+NAMED = re.compile(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9-]+\.(?:py|toml|game))?)`")
+LINK = re.compile(r"\]\(([a-z-]+\.md)?(?:#([^)]+))?\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as they are written in links."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_files_and_sections_that_exist(page: Path) -> None:
+    text = page.read_text()
+    package = DOCS.parent / "src" / "equipoise"
+    rooms = {each.name for each in package.iterdir() if each.is_dir()} | {"tests"}
+    for name in NAMED.findall(text):
+        if name.split("/")[0] in rooms:
+            assert (package / name).exists() or (DOCS.parent / name).exists(), name
+    for file, anchor in LINK.findall(text):
+        target = DOCS / file if file else page
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target), (file, anchor)
