@@ -25,6 +25,7 @@ QUICK, LONG = ("console", "python"), ("console", "python", "sh")  # `sh` blocks 
 SAVED = re.compile(r"Save this as `([^`]+)`")
 BLOCK = re.compile(r"(?P<before>[^\n]*)\n*^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"\b18\d{3}\b")
+NUMBER = re.compile(r"\d+(,\d{3})*(\.(?!\.)\d+)?")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -94,6 +95,9 @@ class Reader:
         return ""
 
     def compare(self, line: str, output: str, shown: str) -> None:
+        """Does it print what the page shows? Another processor trains other numbers: of runs, only words count."""
+        if "runs/" in line:
+            shown, output = NUMBER.sub("#", shown), NUMBER.sub("#", output)
         if shown:
             assert doctest.OutputChecker().check_output(shown, output, FLAGS), f"{line}\n{output}"
 
