@@ -86,6 +86,8 @@ class Reader:
         elif words[0] == "sleep":
             assert self.jobs[-1].stdout
             return self.jobs[-1].stdout.readline()
+        elif words[0] == "wait":
+            assert [job.wait(timeout=60) for job in self.jobs] == [0] * len(self.jobs)
         elif words[0] != "equipoise":
             return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
         else:
