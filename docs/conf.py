@@ -12,6 +12,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 exclude_patterns = ["draw.py", "reference.py"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
