@@ -293,5 +293,5 @@ def test_a_cap_on_raises_agrees_in_no_limit(engine_type: type[Engine]) -> None:
 @pytest.mark.parametrize("rules", [LIMIT, NO_LIMIT], ids=["limit", "nolimit"])
 def test_the_button_may_sit_in_either_seat(rules: GameRules) -> None:
     rng, swapped = Random(7), replace(rules, blinds=rules.blinds[::-1], first=(0, 1, 1, 1))
-    for _ in range(100):
-        play_in_step(Spiel, swapped, rng)
+    seen = sum((play_in_step(Spiel, swapped, rng) for _ in range(100)), Counter())
+    assert seen.keys() >= EVERYWHERE
