@@ -367,20 +367,8 @@ def test_a_folder_that_is_a_file_and_one_of_another_comparison(recipes: dict[str
 
 
 def test_the_command(recipes: dict[str, str]) -> None:
-    numbers = [
-        "--game",
-        "leduc",
-        "--iterations",
-        "20",
-        "--hands",
-        "1000",
-        "--threads",
-        "1",
-        "--points",
-        "2",
-        "--no-cfr",
-    ]
-    done = invoke("abstraction", "compare", recipes["two"], recipes["four"], *numbers)
+    numbers = ("--iterations", "20", "--hands", "1000", "--threads", "1", "--points", "2", "--no-cfr")
+    done = invoke("abstraction", "compare", recipes["two"], recipes["four"], "--game", "leduc", *numbers)
     assert done.exit_code == 0, done.output
     for part in ("leduc: exploitability, mbb/g", "132*", "not of equal size", "by CFR-BR one-on-one", "two CFR-BR"):
         assert part in done.stdout

@@ -334,19 +334,7 @@ def test_options_of_the_other_method_are_refused(options: dict, complaint: str) 
 
 
 def test_the_command_says_that_it_is_a_lower_bound() -> None:
-    words = [
-        "measure",
-        "uniform",
-        "--game",
-        "leduc",
-        "--method",
-        "lbr",
-        "--hands",
-        "200",
-        "--threads",
-        "1",
-        "--from-street",
-    ]
+    words = ("measure", "uniform", "--game", "leduc", "--method", "lbr", "--hands", "200", "--from-street")
     said = invoke(*words, "flop").stdout
     assert "LBR lower bound on exploitability" in said and "±" in said and "200 hands" in said
     found = json.loads(invoke(*words, "flop", "--json").stdout)

@@ -285,9 +285,8 @@ def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     assert answer["exploitability_mbb"] == pytest.approx(2373.6111111)
     assert answer["method"] == "exact"
     assert np.mean(answer["player_values_mbb"]) == pytest.approx(answer["exploitability_mbb"])
-    sampled = invoke(
-        "measure", "uniform", "--game", "leduc", "--flops", "20", "--out", str(tmp_path / "flops"), "--json"
-    )
+    sample = ("--flops", "20", "--out", str(tmp_path / "flops"))
+    sampled = invoke("measure", "uniform", "--game", "leduc", *sample, "--json")
     estimate = json.loads(sampled.stdout)
     assert estimate["ci95_mbb"] > 0
     assert (estimate["method"], estimate["draws"], estimate["all_flops"]) == ("sampled", 20, 3)
