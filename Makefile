@@ -12,10 +12,10 @@ demo: $(VENV)/.base
 	@$(BIN)/python -m equipoise.demo
 
 test: lint types imports
-	@$(BIN)/python -m pytest -q -n $(JOBS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 test-all: lint types imports
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m "slow or not slow"
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "slow or not slow"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

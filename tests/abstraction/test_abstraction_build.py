@@ -46,10 +46,12 @@ MAPS = list(RECIPES)
 HIERARCHICAL = [(game, kind) for game, kind in MAPS if "hierarchical" in kind]
 
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
 @pytest.fixture(autouse=True)
-def several_blocks_and_own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hands, "BOARDS_AT_ONCE", 3)
-    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
 
 
 def hand_of_deals(game: str, street: int) -> I64:

@@ -6,8 +6,6 @@ import csv
 import functools
 import itertools
 import json
-import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 
 import equipoise
 import naive_features as naive
+from commands import invoke, refusal
 from equipoise import BucketMap, Deck, GameRules, InputError, load_game
 from equipoise.abstraction.clustering.public_boards import public_distances
 from equipoise.abstraction.maps.hierarchy import board_distances
@@ -56,9 +55,7 @@ CARDS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def recipe(name: str) -> dict[str, Any]:
@@ -424,14 +421,6 @@ def test_recipes_that_cannot_be_are_refused(table: dict[str, Any], said: str, tm
     assert not (tmp_path / "out").exists()
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    import os
-
-    environment = {key: value for key, value in os.environ.items() if key != "EQUIPOISE_CACHE"}
-    command = [sys.executable, "-m", "equipoise", "abstraction", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
-
-
 @pytest.fixture
 def recipe_file(tmp_path: Path) -> str:
     game = tmp_path / "small.game"
@@ -447,18 +436,18 @@ def recipe_file(tmp_path: Path) -> str:
 
 def test_the_commands(recipe_file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run("report", recipe_file, "--out", str(out), "--json")
-    assert done.returncode == 0 and done.stderr == ""
+    done = invoke("abstraction", "report", recipe_file, "--out", str(out), "--json")
+    assert done.exit_code == 0 and (out / "abstraction.json").exists()
     answer = json.loads(done.stdout)
     assert answer["fingerprint"] == described("emd").map.fingerprint
     assert [street["buckets"] for street in answer["streets"]] == [3, 5, 6]
     assert answer["streets"] == json.loads(json.dumps(described("emd").as_json()["streets"]))
-    text = run("report", recipe_file).stdout
+    text = invoke("abstraction", "report", recipe_file).stdout
     for part in ("imperfect recall", "percentile", "a solve with these cards needs", "some buckets"):
         assert part in text
-    found = json.loads(run("bucket", recipe_file, "5c4c", "--board", "2c 3d", "--json").stdout)
+    found = json.loads(invoke("abstraction", "bucket", recipe_file, "5c4c", "--board", "2c 3d", "--json").stdout)
     assert found["bucket"] == described("emd").map.bucket(*map(SMALL.deck.read_cards, ("5c4c", "2c3d")))
-    text = run("bucket", recipe_file, "5c4c", "--board", "2c 3d").stdout
+    text = invoke("abstraction", "bucket", recipe_file, "5c4c", "--board", "2c 3d").stdout
     assert f"bucket {found['bucket']} of 5 (emd)" in text and "nearest by E[HS]" in text
 
 
@@ -472,15 +461,13 @@ def test_command_errors_are_one_line(recipe_file: str, tmp_path: Path) -> None:
         (["report", recipe_file, "--out", recipe_file], "cannot write"),
         (["bucket", recipe_file, "5c4c", "--board", "5c2d"], "appears twice"),
     ):
-        done = run(*arguments)
-        assert done.returncode == 2 and done.stdout == "" and said in done.stderr
-        assert done.stderr.count("\n") == 1 and "; " in done.stderr
+        assert said in refusal("abstraction", *arguments)
     assert not Path(out).exists()
 
 
 @pytest.mark.parametrize("command", ["report", "bucket"])
 def test_help_has_an_example(command: str) -> None:
-    text = run(command, "--help").stdout
+    text = invoke("abstraction", command, "--help").stdout
     assert f"equipoise abstraction {command} " in text[text.index("Example") :]
     assert "--json" in text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 from collections.abc import Callable
@@ -31,6 +32,16 @@ def reached(game: str, street: int) -> int:
     return GAMES[game].hole_cards + GAMES[game].board_size(street)
 
 
+@functools.cache
+def dealt_boards(game: str, street: int) -> tuple[Any, Any, Any, Any]:
+    """Every deal up to a street: its place in `every_deal`, its hole, and which of the boards it has."""
+    rules = GAMES[game]
+    deals, first = np.unique(every_deal(game)[:, : reached(game, street)], axis=0, return_index=True)
+    hole = np.array([hole_index(cards) for cards in deals[:, : rules.hole_cards].tolist()])
+    boards, which = np.unique(deals[:, rules.hole_cards :], axis=0, return_inverse=True)
+    return first, hole, boards, which.ravel()
+
+
 # The two questions
 
 
@@ -39,15 +50,12 @@ def test_a_board_and_its_deals_have_the_same_buckets(game: str, kind: str) -> No
     rules, found = GAMES[game], small_map(game, kind)
     rng = np.random.default_rng(1)
     for street in range(rules.rounds):
-        seen = reached(game, street)
-        deals, first = np.unique(every_deal(game)[:, :seen], axis=0, return_index=True)
+        first, hole, boards, which = dealt_boards(game, street)
         by_deal = every_bucket(game, kind)[first, street]
         assert 0 <= by_deal.min() <= by_deal.max() < found.buckets[street]
-        boards, which = np.unique(deals[:, rules.hole_cards :], axis=0, return_inverse=True)
-        hole = np.array([hole_index(cards) for cards in deals[:, : rules.hole_cards].tolist()])
         rows = np.full((len(boards), rules.deck.holes(rules.hole_cards)), BLOCKED)
-        rows[which.ravel(), hole] = by_deal  # a hole that no deal has with this board is blocked
-        for number in rng.permutation(len(boards))[:400]:
+        rows[which, hole] = by_deal  # a hole that no deal has with this board is blocked
+        for number in rng.permutation(len(boards))[:100]:
             ends = np.cumsum(rules.board_cards[: street + 1])[:-1]
             dealt = [card for round_ in np.split(boards[number], ends) for card in rng.permutation(round_).tolist()]
             answer = found.buckets_of_board(street, dealt)

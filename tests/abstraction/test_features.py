@@ -80,10 +80,12 @@ def block_of(space: HandSpace, board: naive.Cards) -> HandBlock:
     return space.list_block(number, number + 1)
 
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
 @pytest.fixture(autouse=True)
-def several_blocks_and_own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hands, "BOARDS_AT_ONCE", 3)
-    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path))
 
 
 # Hands

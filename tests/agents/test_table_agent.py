@@ -40,24 +40,24 @@ def random_agent(rules: GameRules, menu: BetMenu | None, seed: int, **more: obje
     return TableAgent(f"random {seed}", layout, profile.chances, BucketMap.lossless(rules), **more)  # type: ignore[arg-type]
 
 
-def expected_chips(agents: tuple[Agent, Agent], deal: Deal, state: BettingState) -> float:
-    """Player 0's chips of one deal, over all that both may do."""
-    if state.is_over:
-        return float(state.payoffs(deal)[0])
-    player, board = state.player, deal.board[: state.rules.board_size(state.round)]
-    chances = agents[player].probabilities(View(state, player, deal.holes[player], board))
-    assert abs(sum(chances.values()) - 1) < 1e-6
-    return sum(p * expected_chips(agents, deal, state.apply(action)) for action, p in chances.items())
-
-
 def exact_value(agents: tuple[Agent, Agent]) -> float:
-    """Player 0's chips over all deals."""
+    """Player 0's chips over all deals and all that both may do."""
     rules = agents[0].rules
-    values = [
-        expected_chips(agents, dealt(rules, list(cards)), BettingState.start(rules))
-        for cards in permutations(range(rules.deck.size), rules.deal_size)
-    ]
-    return float(np.mean(values))
+
+    @cache
+    def chances(state: BettingState, hole: tuple[int, ...], board: tuple[int, ...]) -> dict[int, float]:
+        found = agents[state.player].probabilities(View(state, state.player, hole, board))
+        assert abs(sum(found.values()) - 1) < 1e-6
+        return found
+
+    def chips(state: BettingState, deal: Deal) -> float:
+        if state.is_over:
+            return float(state.payoffs(deal)[0])
+        mixture = chances(state, deal.holes[state.player], deal.board[: rules.board_size(state.round)])
+        return sum(p * chips(state.apply(action), deal) for action, p in mixture.items())
+
+    deals = permutations(range(rules.deck.size), rules.deal_size)
+    return float(np.mean([chips(BettingState.start(rules), dealt(rules, list(cards))) for cards in deals]))
 
 
 # translation

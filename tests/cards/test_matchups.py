@@ -98,9 +98,9 @@ def test_both_sides_share_the_pot() -> None:
 def test_before_the_flop_equals_equity() -> None:
     rules = load_game("holdem.nolimit")
     for mine, others in {
-        "AsAh": ("KdKc", "AdAc", "7c2d", "KsQs"),
-        "AhKh": ("QdQc", "AdKc", "JhTh", "2s2h"),
-        "7c2d": ("7d2h", "3c2s", "8h8d", "AcAd"),
+        "AsAh": ("AdAc", "KsQs"),
+        "AhKh": ("AdKc", "2s2h"),
+        "7c2d": ("7d2h", "3c2s"),
     }.items():
         found = equities_against(rules, hole_index(FULL_DECK.read_cards(mine)))
         for other in others:

@@ -16,9 +16,9 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,17 +33,11 @@ from equipoise.play.dealing import deal_hand, stream
 from equipoise.play.slumbot.client import play_slumbot
 from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
 from players import player
+from servers import HOST, WAIT, door_of, serving
 
-HOST = "127.0.0.1"
 GAME = "holdem.nolimit"
 RULES = load_game(GAME)
-WAIT = 60.0  # seconds before a campaign that hangs gives up
 SEED = int(os.environ.get("EQUIPOISE_FAULT_SEED", "15"))
-
-
-def dose(quick: int) -> int:
-    """How many messages: the quick dose times EQUIPOISE_FAULT_DOSE."""
-    return max(1, round(quick * float(os.environ.get("EQUIPOISE_FAULT_DOSE", "1"))))
 
 
 @dataclass
@@ -208,19 +202,6 @@ def check_line(text: str) -> str:
 
 
 # At our Slumbot server
-
-
-@contextmanager
-def serving(table: SlumbotTable) -> Iterator[SlumbotServer]:
-    """A server in a thread."""
-    with SlumbotServer(table, port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def http_request(rng: random.Random, token: str) -> bytes:
@@ -410,19 +391,6 @@ class HostileServer:
             return
         self.sent += 1
         deliver(self.rng, connection, mutate(self.rng, message, answer.get("token", "")))
-
-
-@contextmanager
-def door_of(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A port, with a thread behind it."""
-    with socket.create_server((HOST, 0)) as door:
-        thread = threading.Thread(target=serve, args=(door,))
-        thread.start()
-        try:
-            yield door.getsockname()[1]
-        finally:
-            door.shutdown(socket.SHUT_RDWR)
-            thread.join(WAIT)
 
 
 def attack_slumbot_client(messages: int, seed: int) -> Report:

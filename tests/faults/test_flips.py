@@ -29,16 +29,16 @@ def test_a_damaged_file_is_never_accepted(
 
 @doses(quick=4, long=150)
 def test_a_damaged_kernel_is_compiled_again(tries: int, tmp_path: Path) -> None:
-    flip_cache("kernels", tries, tmp_path)
+    flip_cache("kernels", tries, tmp_path).check()
 
 
 @pytest.mark.parametrize("kind", ["cached map", "cached arrays"])
 @doses(quick=2, long=50)
 def test_a_damaged_abstraction_is_built_again(kind: str, tries: int, tmp_path: Path) -> None:
-    flip_cache(kind, tries, tmp_path)
+    flip_cache(kind, tries, tmp_path).check()
 
 
-def flip_cache(kind: str, tries: int, folder: Path) -> None:
+def flip_cache(kind: str, tries: int, folder: Path) -> Tally:
     tally = Tally(f"flips {kind}")
     Cache(folder, CACHE_USES[kind]).flip_many(tries, seeded("flips", kind), tally)
-    tally.check()
+    return tally

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dose import doses
 from hostile import (
     SEED,
     Report,
@@ -13,33 +14,22 @@ from hostile import (
     attack_acpc_dealer,
     attack_slumbot_client,
     attack_slumbot_server,
-    dose,
     mutate,
 )
 
-QUICK, LONG = 300, 20_000
 Campaign = Callable[[int, int], Report]
 CAMPAIGNS = [attack_slumbot_server, attack_acpc_dealer, attack_slumbot_client, attack_acpc_client]
 
 
-def run(campaign: Campaign, messages: int, capfd: pytest.CaptureFixture[str]) -> None:
-    report = campaign(messages, SEED)
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+@doses(quick=300, long=20_000)
+def test_hostile_messages(campaign: Campaign, tries: int, capfd: pytest.CaptureFixture[str]) -> None:
+    report = campaign(tries, SEED)
     errors = capfd.readouterr().err
     print(report)
-    assert report.messages >= messages
+    assert report.messages >= tries
     assert errors == "", "nothing that peers send is worth a line of the server's own"
     assert len([count for count in report.outcomes.values() if count]) > 1, "all messages fared alike"
-
-
-@pytest.mark.parametrize("campaign", CAMPAIGNS)
-def test_hostile_messages(campaign: Campaign, capfd: pytest.CaptureFixture[str]) -> None:
-    run(campaign, dose(QUICK), capfd)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("campaign", CAMPAIGNS)
-def test_many_hostile_messages(campaign: Campaign, capfd: pytest.CaptureFixture[str]) -> None:
-    run(campaign, LONG, capfd)
 
 
 def test_the_generator_repeats_itself_and_changes_messages() -> None:

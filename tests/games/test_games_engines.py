@@ -228,8 +228,6 @@ def play_in_step(engine_type: type[Engine], rules: GameRules, rng: Random) -> Co
     return seen
 
 
-HANDS = 2_500  # for each of two engines and two games: ten thousand
-
 EVERYWHERE = {
     "check",
     "call",
@@ -240,18 +238,23 @@ HOLDEM = EVERYWHERE | {"nobody wins a showdown", *(f"ends in round {round_}" for
 SIZED = {"min-raise", "small raise", "all-in", "short all-in", "all-in call"}
 
 
+@pytest.mark.parametrize(
+    ("hands", "times"), [(600, 4), pytest.param(2_500, 20, marks=pytest.mark.slow)], ids=["quick", "long"]
+)
 @pytest.mark.parametrize("engine_type", [Spiel, PokerKit])
 @pytest.mark.parametrize(
     ("rules", "must_occur"), [(LIMIT, HOLDEM | {"capped"}), (NO_LIMIT, HOLDEM | SIZED)], ids=["limit", "nolimit"]
 )
-def test_thousands_of_random_hands_agree(engine_type: type[Engine], rules: GameRules, must_occur: set[str]) -> None:
+def test_random_hands_agree(
+    engine_type: type[Engine], rules: GameRules, must_occur: set[str], hands: int, times: int
+) -> None:
     rng = Random(1)
     seen: Counter[str] = Counter()
-    for _ in range(HANDS):
+    for _ in range(hands):
         # PokerKit has no unlimited stack: in a limit game, one that is never used up.
         enough = replace(rules, stacks=(10_000, 10_000)) if rules.limit else rules
         seen += play_in_step(engine_type, enough, rng)
-    rare = {kind: seen[kind] for kind in must_occur if seen[kind] < 20}
+    rare = {kind: seen[kind] for kind in must_occur if seen[kind] < times}
     assert not rare
 
 
@@ -293,5 +296,5 @@ def test_a_cap_on_raises_agrees_in_no_limit(engine_type: type[Engine]) -> None:
 @pytest.mark.parametrize("rules", [LIMIT, NO_LIMIT], ids=["limit", "nolimit"])
 def test_the_button_may_sit_in_either_seat(rules: GameRules) -> None:
     rng, swapped = Random(7), replace(rules, blinds=rules.blinds[::-1], first=(0, 1, 1, 1))
-    for _ in range(100):
-        play_in_step(Spiel, swapped, rng)
+    seen = sum((play_in_step(Spiel, swapped, rng) for _ in range(100)), Counter())
+    assert seen.keys() >= EVERYWHERE

@@ -1,4 +1,4 @@
-"""The commands of the command line as data, and what their help texts say."""
+"""The commands of the command line as data, what their help texts say, and commands run in this process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from equipoise.cli.commands.registry import app
+from equipoise.core.errors import InputError
 
 Path = tuple[str, ...]
 
@@ -37,3 +39,17 @@ def examples(command: Any) -> list[str]:
     """The shell lines at the end of a help text."""
     lines = re.split(r"\n|; ", re.sub(r"^[\s\x08]*Examples?:", "", command.epilog or ""))
     return [line.strip() for line in lines if line.strip()]
+
+
+def invoke(*arguments: str) -> Any:
+    """What a command prints, and how it ends (`exit_code`, `exception`)."""
+    return CliRunner().invoke(app, arguments)
+
+
+def refusal(*arguments: str) -> str:
+    """The one line with which a command refuses bad input; `cli.main` prints it and exits with code 2."""
+    done = invoke(*arguments)
+    assert isinstance(done.exception, InputError), done.output
+    line = str(done.exception)
+    assert done.stdout == "" and "\n" not in line and done.exception.remedy
+    return line

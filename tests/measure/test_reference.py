@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import equipoise
+from commands import invoke
 from equipoise import InputError, load_game
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.measure.best_response import measurement_of
@@ -57,8 +56,9 @@ def test_the_command_says_difference_and_level(game: str, tmp_path: Path) -> Non
     flops = str(tmp_path / "call.flops")
 
     def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "equipoise", "measure", *arguments, "--game", game]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+        done = invoke("measure", *arguments, "--game", game)
+        assert done.exit_code == 0
+        return str(done.stdout)
 
     run("always-call", "--out", flops)
     beside = ("always-raise", "--flops", "9", "--reference", "always-call", "--reference-out", flops)

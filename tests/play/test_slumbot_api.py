@@ -27,24 +27,11 @@ from equipoise.play.limits import Limits, Place
 from equipoise.play.slumbot.client import play_slumbot
 from equipoise.play.slumbot.server import MOST_BODY, SlumbotServer, SlumbotTable
 from players import Player, player
+from servers import WAIT, door_of, serving
 
 GAME = "holdem.nolimit"
 RULES = load_game(GAME)
-WAIT = 30.0  # seconds before a test that hangs gives up
 Answer = dict[str, Any]
-
-
-@contextmanager
-def serving(table: SlumbotTable, host: str = "127.0.0.1", **options: Any) -> Iterator[SlumbotServer]:
-    """A server in a thread."""
-    with SlumbotServer(table, host, 0, **options) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def table(name: str, **options: Any) -> SlumbotTable:
@@ -615,29 +602,25 @@ def test_json_that_means_two_things_or_nothing(body: bytes, complaint: str, capf
 @contextmanager
 def scripted_server(*answers: bytes, pause: float = 0.0) -> Iterator[str]:
     """A web server that sends chunks of bytes, whatever it is asked, to one connection after the other."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        over = threading.Event()
+    over = threading.Event()
 
-        def serve() -> None:
-            with suppress(OSError):
-                while not over.is_set():
-                    connection, _ = door.accept()
-                    with connection, suppress(OSError):
-                        while not connection.recv(65536).endswith(b"}"):
-                            pass
-                        for answer in answers:
-                            if over.wait(pause):
-                                break
-                            connection.sendall(answer)
+    def serve(door: socket.socket) -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                connection, _ = door.accept()
+                with connection, suppress(OSError):
+                    while not connection.recv(65536).endswith(b"}"):
+                        pass
+                    for answer in answers:
+                        if over.wait(pause):
+                            break
+                        connection.sendall(answer)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
+    with door_of(serve) as port:
         try:
-            yield f"http://127.0.0.1:{door.getsockname()[1]}"
+            yield f"http://127.0.0.1:{port}"
         finally:
             over.set()
-            door.shutdown(socket.SHUT_RDWR)
-            thread.join(WAIT)
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -112,7 +112,7 @@ def test_lossless_cfr_br_reaches_the_equilibrium(stage: int | None) -> None:
         assert losses[0] >= -VALUE - 1e-9 and losses[1] >= VALUE - 1e-9
 
 
-@pytest.mark.parametrize("name", ["J.Q.K", "[JQK]"])
+@pytest.mark.parametrize("name", ["J.Q.K", pytest.param("[JQK]", marks=pytest.mark.slow)])
 def test_cfr_br_finds_what_cfr_against_the_unabstracted_finds(name: str) -> None:
     """Within 1 mbb/g; CFR where both are abstracted stays clearly above."""
     tree, buckets, lossless = build_tree(LEDUC), class_map(LEDUC, name), BucketMap.lossless(LEDUC)
