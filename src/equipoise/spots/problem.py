@@ -161,6 +161,9 @@ class Problem:
         return int(held + PLAYERS * 2 * pairs + threads * rows * item + cards)
 
 
+MOST_PATH = 200  # characters of a path in a message
+
+
 def read_problem(name: str, menu: Menu | None = None) -> Problem:
     """The problem of a spot (shipped, TOML or JSON), or of a game (built-in or a gamedef file) with a bet menu."""
     if not (name.endswith((".toml", ".json")) or SPOTS.shipped(name)):
@@ -168,7 +171,7 @@ def read_problem(name: str, menu: Menu | None = None) -> Problem:
             raise no_such("spot or game", name, [*SPOTS.names(), *GAMES.names()], "give a TOML or gamedef file")
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
-        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change the bets of that file")
+        raise InputError(f"{shown(name, MOST_PATH)} is a spot: it has bets of its own", remedy="change the bets there")
     return Problem.of_spot(load_spot(name))
 
 

@@ -9,7 +9,7 @@ from equipoise.cli.render.train import print_recipes
 @app.command(epilog=examples("equipoise recipes"))
 def recipes(as_json: Json = False) -> None:
     """List the shipped recipes and what each needs."""
-    from equipoise.runs.shipped import shipped_recipes
+    from equipoise.runs.recipe_list import shipped_recipes
 
     found = shipped_recipes()
     if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cards.range_grid import range_grid
 from equipoise.cli.render.spot_grid import print_grid
 from equipoise.cli.render.tables import Table, print_table, say
 
@@ -23,6 +22,8 @@ def print_strategy(view: StrategyView) -> None:
         for action, often in zip(view.actions, view.frequency, strict=True):
             print(f"  {action:<12} {often:8.2%}")
     if view.has_grid:
+        from equipoise.cards.range_grid import range_grid
+
         print_grid(range_grid(view.holes, view.weight, view.strategy), view.actions)
     elif view.by_hole:
         table = Table("action frequencies by hand, percent", ["hand", "bucket", "weight", *view.actions])

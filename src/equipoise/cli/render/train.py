@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from equipoise.cli.render.tables import Table, print_table, say, size_text
 
 if TYPE_CHECKING:
-    from equipoise.runs.shipped import ShippedRecipe
+    from equipoise.runs.recipe_list import ShippedRecipe
     from equipoise.training.loop import Run
 
 
