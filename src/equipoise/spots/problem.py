@@ -33,6 +33,8 @@ from equipoise.walk.table_storage import as_stored
 
 MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
 EVERY_BOARD = -1
+GAME_TARGET = 0.1  # percent of the big blind
+MOST_PATH = 200  # characters of a path in a message
 MOST_ROUNDING = 1e-9  # of frequencies that add up to 1
 Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built-in menu's name, or a TOML file
 
@@ -79,6 +81,11 @@ class Problem:
     def name(self) -> str:
         """The name of the spot's file or of the game, for output files."""
         return self.spot.name if self.spot else self.rules.name
+
+    @property
+    def target(self) -> float:
+        """The exploitability to solve to, in percent, where none is asked for."""
+        return self.spot.target if self.spot else GAME_TARGET
 
     @property
     def rules(self) -> GameRules:
@@ -159,9 +166,6 @@ class Problem:
         cards = sum(array.nbytes for array in boards)
         held = tables * engine.slots * np.dtype(stored or np.float32).itemsize + engine.scales * PLAYERS * item
         return int(held + PLAYERS * 2 * pairs + threads * rows * item + cards)
-
-
-MOST_PATH = 200  # characters of a path in a message
 
 
 def read_problem(name: str, menu: Menu | None = None) -> Problem:

@@ -67,7 +67,7 @@ def solve(
     check_output(saved, force=force)
     if earlier:
         screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
-    with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
+    with screen.solve_progress(problem, storage, target, iterations, quiet=as_json) as on_progress:
         solution = equipoise.solve(
             earlier or problem,
             target=target,
