@@ -48,12 +48,15 @@ def _run() -> int:
     """The exit code of the command itself."""
     from equipoise.cli.commands.registry import app
     from equipoise.cli.render.compiling import notice
-    from equipoise.cli.usage import Abort, UsageError, usage_error
+    from equipoise.cli.usage import Abort, UsageError, asks_for_help, usage_error
 
     notice.follow(" ".join(itertools.takewhile(str.isalpha, sys.argv[1:3])))
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="equipoise")
     except UsageError as error:
+        if asks_for_help(error):
+            error.show()
+            return BAD_INPUT
         raise usage_error(error) from None
     except Abort:  # the end of the input where an answer is needed
         return FAILED

@@ -71,7 +71,8 @@ def _training(method: str) -> Callable[[Path], None]:
 def _train(game: str, run: Path, method: str = "external", threads: int = 1) -> str:
     """The folder of a short run."""
     recipe = run.with_suffix(".toml")
-    recipe.write_text(f'{game}\nsolver.method = "{method}"\n')
+    period = "solver.period = 1\n" if method == "external" else ""  # it discounts at once
+    recipe.write_text(f'{game}\nsolver.method = "{method}"\n{period}')
     equipoise.train(recipe, run, iterations=2, threads=threads)
     return str(run)
 
@@ -81,7 +82,7 @@ def _measures(folder: Path) -> None:
     for threads in (1, 2):
         equipoise.measure_agent(run, threads=threads)
         equipoise.measure_agent("uniform", game="leduc", threads=threads)
-    equipoise.measure_agent("always-call", game="holdem.limit", sample_flops=2)
+    equipoise.measure_agent("always-call", game="holdem.two-four", sample_flops=5)
 
 
 def _bounds(folder: Path) -> None:
