@@ -82,7 +82,7 @@ def _measures(folder: Path) -> None:
     for threads in (1, 2):
         equipoise.measure_agent(run, threads=threads)
         equipoise.measure_agent("uniform", game="leduc", threads=threads)
-    equipoise.measure_agent("always-call", game="holdem.two-four", sample_flops=5)
+    equipoise.measure_agent("always-call", game="holdem.limit", sample_flops=5)
 
 
 def _bounds(folder: Path) -> None:
@@ -96,6 +96,7 @@ def _matches(folder: Path) -> None:
         equipoise.match(run, "uniform", hands=40, threads=threads)
         equipoise.match("always-raise", "uniform", game="holdem.nolimit", hands=40, threads=threads)
     equipoise.match(run, "uniform", hands=8, aivat=True, threads=1)
+    equipoise.match("always-call", "uniform", game="kuhn", hands=8, aivat=True, threads=1)
 
 
 def _abstractions(_folder: Path) -> None:
