@@ -9,6 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 .PHONY: demo test test-all lint types imports bench docs clean
 
 demo: $(VENV)/.base
+	@$(BIN)/equipoise warm-up
 	@$(BIN)/python -m equipoise.demo
 
 test: lint types imports

@@ -93,7 +93,7 @@ def _cards() -> None:
 
 
 def _solve() -> None:
-    print("2. Solved by vector CFR, measured by exact best responses (a first run compiles for some seconds)")
+    print("2. Solved by vector CFR, measured by exact best responses")
     leduc = equipoise.solve("leduc", target=0.01, threads=1)
     value = leduc.value(0)
     exploitability, verdict = 10 * leduc.percent, _verdict(abs(value - LEDUC_VALUE) < 1e-5)

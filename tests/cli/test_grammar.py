@@ -124,6 +124,16 @@ def bench(_folder: Path) -> Any:
         return invoke("bench", "tree", "--json")
 
 
+def warm_up(_folder: Path) -> Any:
+    from equipoise.cli import warm_up
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm_up, "STAGES", {"games": warm_up.STAGES["games"]})
+        found = invoke("warm-up", "--json")
+    assert [row["stage"] for row in found["stages"]] == ["games"]
+    return found
+
+
 def equipoise_benchmark() -> Any:
     from equipoise.bench.measure import Benchmark
 
@@ -160,6 +170,7 @@ QUICK: dict[tuple[str, ...], str | Callable[[Path], Any]] = {
     ("slumbot", "play"): "uniform URL --hands 2 --seed 1",
     ("reproduce",): reproduce,
     ("bench",): bench,
+    ("warm-up",): warm_up,
     ("spot", "solve"): "leduc --threads 1 --target 5 --out SOLUTION",
     ("spot", "show"): "SOLUTION",
     ("spot", "report"): "SOLUTION",
@@ -240,7 +251,8 @@ def test_every_example_is_understood(path: tuple[str, ...]) -> None:
 
 WAITS = {("acpc", "deal"), ("slumbot", "serve")}  # for players or clients that nobody starts
 LONG = {  # they take many seconds
-    ("acpc", "play"), ("slumbot", "play"), ("abstraction", "compare"), ("reproduce",), ("bench",), ("train",)
+    ("acpc", "play"), ("slumbot", "play"), ("abstraction", "compare"), ("reproduce",), ("bench",), ("train",),
+    ("warm-up",),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Only `main` sets exit codes. It imports the commands itself, so Ctrl-C is handle
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 
@@ -46,12 +47,22 @@ def main() -> None:
 def _run() -> int:
     """The exit code of the command itself."""
     from equipoise.cli.commands.registry import app
+    from equipoise.cli.render.compiling import notice
+    from equipoise.cli.usage import Abort, UsageError, asks_for_help, usage_error
 
+    notice.follow(" ".join(itertools.takewhile(str.isalpha, sys.argv[1:3])))
     try:
-        app()
-    except SystemExit as done:  # the command's own, or that of bad usage
-        return done.code if isinstance(done.code, int) else 0
-    return 0
+        code = app(standalone_mode=False, prog_name="equipoise")
+    except UsageError as error:
+        if asks_for_help(error):
+            error.show()
+            return BAD_INPUT
+        raise usage_error(error) from None
+    except Abort:  # the end of the input where an answer is needed
+        return FAILED
+    except SystemExit as done:
+        code = done.code
+    return code if isinstance(code, int) else 0
 
 
 def _say(line: str, code: int) -> int:

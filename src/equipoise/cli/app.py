@@ -13,7 +13,7 @@ from equipoise.core.files.strict_json import json_text
 
 ORDER = (  # of `equipoise --help`: the way from the rules to the table
     "games", "equity", "abstraction", "recipes", "train", "measure", "strategy", "spot", "match", "log", "play", "acpc",
-    "slumbot", "reproduce", "bench",
+    "slumbot", "reproduce", "bench", "warm-up",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import read_text
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
-GAMES = Shelf("game", ("games/presets",), ".game", "give a gamedef file")
+GAMES = Shelf("game", ("games/presets",), (".game",), "give a gamedef file")
 _BY_PLAYER = ("stack", "blind")
 _SINGLE = ("numplayers", "numrounds", "numsuits", "numranks", "numholecards")
 _SPELLING = {

@@ -229,9 +229,11 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", where: str = "") ->
 
 
 def check_keys(table: Mapping[str, Any], where: str) -> None:
-    """Refuse unknown keys."""
+    """Refuse unknown keys. `reaches` says in words what a training reached; it determines nothing."""
+    if not isinstance(table.get("reaches", ""), str):
+        raise InputError("reaches is no text", where=where, remedy='write e.g. reaches = "3 mbb/g after a minute"')
     for key in table:
-        if key not in ("game", *SECTIONS):
+        if key not in ("game", "reaches", *SECTIONS):
             known = ", ".join(("game", *SECTIONS))
             raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
 

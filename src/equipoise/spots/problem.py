@@ -33,6 +33,8 @@ from equipoise.walk.table_storage import as_stored
 
 MOST_NODES = 20_000_000  # a vector solve keeps rows of holes at every node
 EVERY_BOARD = -1
+GAME_TARGET = 0.1  # percent of the big blind
+MOST_PATH = 200  # characters of a path in a message
 MOST_ROUNDING = 1e-9  # of frequencies that add up to 1
 Menu: TypeAlias = Mapping[str, Any] | str | Path  # a `[betting]` table, a built-in menu's name, or a TOML file
 
@@ -79,6 +81,11 @@ class Problem:
     def name(self) -> str:
         """The name of the spot's file or of the game, for output files."""
         return self.spot.name if self.spot else self.rules.name
+
+    @property
+    def target(self) -> float:
+        """The exploitability to solve to, in percent, where none is asked for."""
+        return self.spot.target if self.spot else GAME_TARGET
 
     @property
     def rules(self) -> GameRules:
@@ -168,7 +175,7 @@ def read_problem(name: str, menu: Menu | None = None) -> Problem:
             raise no_such("spot or game", name, [*SPOTS.names(), *GAMES.names()], "give a TOML or gamedef file")
         return Problem.of_game(load_game(name), menu)
     if menu is not None:
-        raise InputError(f"{shown(name)} is a spot: it has bets of its own", remedy="change the bets of that file")
+        raise InputError(f"{shown(name, MOST_PATH)} is a spot: it has bets of its own", remedy="change the bets there")
     return Problem.of_spot(load_spot(name))
 
 

@@ -54,7 +54,7 @@ def solve(
         what = Solution.load(str(what))
     problem = problem_of(what, menu)
     if target is None:
-        target = problem.spot.target if problem.spot else 0.1
+        target = problem.target
     threads = thread_count(threads)
     tables = 3 if variant == "predictive" else 2
     needed, free = problem.memory_bytes(threads, tables, stored), available_memory()

@@ -30,7 +30,7 @@ from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.betting_program import Stakes
 
 MOST_CHIPS = 10**8
-SPOTS = Shelf("spot", ("spots/examples",), otherwise="give a TOML file, see docs/spots.md")
+SPOTS = Shelf("spot", ("spots/examples",), (".toml", ".json"), "give a TOML or JSON file, see docs/spots.md")
 _KEYS = ("board", "pot", "stack", "target", "ranges", "betting", "rake", "lock")
 _STREETS = {3: 1, 4: 2, 5: 3}
 

@@ -1,4 +1,4 @@
-"""`recipes`: the shipped recipes and what each needs."""
+"""`recipes`: the shipped recipes and what each needs and reaches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from equipoise.cli.render.train import print_recipes
 
 @app.command(epilog=examples("equipoise recipes"))
 def recipes(as_json: Json = False) -> None:
-    """List the shipped recipes and what each needs."""
-    from equipoise.runs.shipped import shipped_recipes
+    """List the shipped recipes: what each needs and what it reached."""
+    from equipoise.runs.recipe_list import shipped_recipes
 
     found = shipped_recipes()
     if as_json:

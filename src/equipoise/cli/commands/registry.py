@@ -19,9 +19,10 @@ from equipoise.cli.commands import (
     spot,
     strategy,
     train,
+    warm_up,
 )
 
 __all__ = [
     "abstraction", "acpc", "app", "bench", "equity", "games", "log", "match", "measure", "play", "recipes",
-    "reproduce", "slumbot", "spot", "strategy", "train",
+    "reproduce", "slumbot", "spot", "strategy", "train", "warm_up",
 ]  # fmt: skip

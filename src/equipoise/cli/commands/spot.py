@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
 
-from equipoise.cli.app import Json, Threads, app, miss_target, print_json, refuse_options
+from equipoise.cli.app import Json, Threads, examples, miss_target, noun, print_json, refuse_options
 from equipoise.cli.files import Force, check_output
 
-spot = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Solve postflop spots and small games, and study solutions."
-)
-app.add_typer(spot, name="spot")
+spot = noun("spot", "Solve postflop spots and small games, and study solutions.")
 
 SolutionFile = Annotated[str, typer.Argument(metavar="FILE", help="A solution that spot solve wrote.")]
 Line = Annotated[str, typer.Option(help='The betting line, e.g. "check, bet 100".')]
@@ -26,8 +24,11 @@ Png = Annotated[str, typer.Option("--png", metavar="FILE", help="Also draw a pic
 
 
 @spot.command(
-    epilog="Examples: equipoise spot solve turn --force; equipoise spot solve leduc; "
-    "equipoise spot solve turn.solution --target 0.02 --out turn-better.solution"
+    epilog=examples(
+        "equipoise spot solve turn",
+        "equipoise spot solve leduc",
+        "equipoise spot solve turn.solution --target 0.05 --out better.solution",
+    )
 )
 def solve(
     what: Annotated[
@@ -66,7 +67,7 @@ def solve(
     check_output(saved, force=force)
     if earlier:
         screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
-    with screen.solve_progress(problem, storage, quiet=as_json) as on_progress:
+    with screen.solve_progress(problem, storage, target, iterations, quiet=as_json) as on_progress:
         solution = equipoise.solve(
             earlier or problem,
             target=target,
@@ -89,8 +90,11 @@ def solve(
 
 
 @spot.command(
-    epilog="Examples: equipoise spot show turn.solution; "
-    'equipoise spot show turn.solution --line "check, bet 100, call" --board 5c --png turn.png --force'
+    epilog=examples(
+        "equipoise spot solve turn",
+        'equipoise spot show turn.solution --line "check, bet 100" --png turn.png',
+        'equipoise spot show turn.solution --line "x b100 c" --board 5c',
+    )
 )
 def show(
     file: SolutionFile,
@@ -124,18 +128,22 @@ def show(
 
 
 @spot.command(
-    epilog='Examples: equipoise spot report turn.solution --line "check, bet 100, call" --sort ev; '
-    'equipoise spot report flop --flops "QsJh2h, AsKd2c" --target 1'
+    epilog=examples(
+        "equipoise spot solve turn",
+        'equipoise spot report turn.solution --line "x b100 c" --sort ev',
+        'equipoise spot report flop --on "QsJh2h, AsKd2c" --target 5',
+    )
 )
 def report(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A solution; with --flops also a spot's file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A solution; with --on also a spot.")],
     line: Annotated[
-        str, typer.Option(help="The betting line; without --flops it goes on to the next street (default: both check).")
+        str, typer.Option(help="The betting line; without --on it goes on to the next street (default: both check).")
     ] = "",
     board: Annotated[str, typer.Option(help="The cards dealt before the next one, if the line has two deals.")] = "",
-    flops: Annotated[
-        str, typer.Option(help='Solve the spot on these flops: "QsJh2h, AsKd2c", or a file with one a line.')
+    on: Annotated[
+        str,
+        typer.Option(metavar="FLOPS", help='Solve the spot on these flops: "QsJh2h, AsKd2c", or a file, one a line.'),
     ] = "",
     sort: Annotated[
         str,
@@ -152,18 +160,18 @@ def report(
     """Report a decision on every next card or flop. Frequencies, EV and equity, a row each."""
     for path in filter(None, (csv, png)):
         check_output(path, force=force)
-    if flops:
+    if on:
         refuse_options(context, "is for reports over the next card", "board")
     else:
-        refuse_options(context, "is for --flops, which solves", "target", "iterations", "threads")
+        refuse_options(context, "is for --on, which solves", "target", "iterations", "threads")
     import equipoise
     from equipoise.cli.render import spot as screen
     from equipoise.spots.report import flop_report, read_flops, runout_report, save_csv, spot_of
 
-    if flops:
+    if on:
         found = flop_report(
             spot_of(file),
-            read_flops(flops),
+            read_flops(on),
             line,
             on_flop=_say_flop,
             target=target,
@@ -190,10 +198,19 @@ def _say_flop(done: int, flops: int, flop: str) -> None:
     print(f"flop {done + 1} of {flops}: {flop}", file=sys.stderr)
 
 
-@spot.command(epilog="Example: equipoise spot walk turn.solution")
-def walk(file: SolutionFile) -> None:
-    """Walk through a solution at the terminal. Actions by number, cards by name, b for back, q to quit."""
+@spot.command(epilog=examples("equipoise spot solve turn", "equipoise spot walk turn.solution"))
+def walk(file: SolutionFile, as_json: Json = False) -> None:
+    """Walk through a solution at the terminal. Actions by number, cards by name, b for back, q to quit.
+
+    With --json the walk is on standard error, and the result is the list of all decisions that were visited.
+    """
     import equipoise
     from equipoise.cli.render.spot_walk import Walk
 
-    Walk(equipoise.Solution.load(file)).run()
+    walk = Walk(equipoise.Solution.load(file))
+    if not as_json:
+        walk.run()
+        return
+    with redirect_stdout(sys.stderr):
+        walk.run()
+    print_json({"visited": [view.as_json() for view in walk.visited]})

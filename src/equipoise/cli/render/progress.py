@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from equipoise.cli.render.compiling import notice
 from equipoise.cli.render.tables import duration, rate_text
 
 if TYPE_CHECKING:
@@ -39,13 +40,20 @@ def stage_bar() -> Iterator[Progress]:
         return
     from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, ProgressColumn, Task, TaskProgressColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    class Stage(ProgressColumn):
+        """What is going on."""
+
+        def render(self, task: Task) -> Text:
+            return Text(notice.text() or task.description)
+
+    columns = (Stage(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = bars.Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=1.0)
     started = time.monotonic()
-    now, shown = "", False
+    now, shown, display = "", False, notice.shown_elsewhere()
 
     def show(stage: str, fraction: float) -> None:
         nonlocal now, shown
@@ -54,6 +62,7 @@ def stage_bar() -> Iterator[Progress]:
             now = stage
         bar.update(task, completed=fraction)
         if not shown and time.monotonic() - started > PATIENCE:
+            display.__enter__()
             bar.start()
             shown = True
 
@@ -62,6 +71,7 @@ def stage_bar() -> Iterator[Progress]:
     finally:
         if shown:
             bar.stop()
+            display.__exit__(None, None, None)
 
 
 class _Lines:
@@ -118,5 +128,5 @@ def training() -> Iterator[TrainingLines | TrainingPanel]:
 
     from equipoise.cli.render.training_panel import TrainingPanel
 
-    with TrainingPanel(Console(stderr=True)) as panel:
+    with notice.shown_elsewhere(), TrainingPanel(Console(stderr=True)) as panel:
         yield panel

@@ -6,12 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import exp, log
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import SELDOM, action_symbols
 from equipoise.cli.render.spot_grid import print_grid, print_legend, screen_width
-from equipoise.cli.render.tables import size_text
+from equipoise.cli.render.tables import duration, size_text
 
 if TYPE_CHECKING:
     from equipoise.spots.problem import Problem
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
 _QUIET = 10.0  # seconds between lines of progress where there is no terminal
 _LIVE = 0.5
+_FAR = 50.0  # the largest logarithm of a ratio of iterations that is worth telling
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
@@ -152,9 +154,27 @@ def _spaced(cards: str) -> str:
     return " ".join(cards[i : i + 2] for i in range(0, len(cards), 2))
 
 
+def seconds_left(history: Sequence[tuple[int, float, float]], target: float, iterations: int) -> float:
+    """How long a solve still takes, from its history of iterations, seconds and exploitability.
+
+    Exploitability falls as a power of the iterations: a straight line between logarithms. The line through the last
+    measurement and the one at half of its iterations is followed to the target, or to the last iteration.
+    """
+    now, spent, reached = history[-1]
+    then, earlier, above = next((row for row in history if 2 * row[0] >= now), history[0])
+    last = float(iterations)
+    if 0 < target < reached < above:
+        power = log(above / reached) / log(now / then)
+        last = min(last, now * exp(min(log(reached / target) / power, _FAR)))
+    pace = (spent - earlier) / (now - then) if now > then else spent / now
+    return pace * max(0.0, last - now)
+
+
 @contextmanager
-def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[Callable[[int, float, float], None]]:
-    """Print the size of a solve, then its progress, on standard error."""
+def solve_progress(
+    problem: Problem, storage: str, target: float | None, iterations: int, *, quiet: bool
+) -> Iterator[Callable[[int, float, float], None]]:
+    """Print the size of a solve, then its progress with the time left, on standard error."""
     unit = "% of the pot" if problem.spot else "% of the big blind"
     if not quiet:
         from equipoise.walk.table_storage import table_type
@@ -162,19 +182,20 @@ def solve_progress(problem: Problem, storage: str, *, quiet: bool) -> Iterator[C
         boards, nodes = len(problem.cards.cards), len(problem.tree)
         size = size_text(problem.memory_bytes(stored=table_type(storage)))
         menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
-        print(
-            f"{menu}{nodes} betting nodes, {boards} boards, {size}; compiling on the first run",
-            file=sys.stderr,
-        )
+        print(f"{menu}{nodes} betting nodes, {boards} boards, {size}", file=sys.stderr)
     live = sys.stderr.isatty()
     last, printed = time.monotonic(), False
+    wanted = problem.target if target is None else target
+    history: list[tuple[int, float, float]] = []
 
     def show(iteration: int, seconds: float, left: float) -> None:
         nonlocal last, printed
+        history.append((iteration, seconds, left))
         if not quiet and time.monotonic() - last > (_LIVE if live else _QUIET):
             last, printed = time.monotonic(), True
-            text = f"iteration {iteration}  {seconds:.1f} s  exploitability {left:.3f}{unit} "
-            print(f"\r{text}" if live else text.rstrip(), end="" if live else "\n", file=sys.stderr, flush=True)
+            text = f"iteration {iteration:,}  {duration(seconds)}  exploitability {left:.3f}{unit}"
+            text += f"  {duration(seconds_left(history, wanted, iterations))} left"
+            print(f"\r{text:<78}" if live else text, end="" if live else "\n", file=sys.stderr, flush=True)
 
     yield show
     if printed and live:

@@ -10,7 +10,7 @@ from equipoise.tree.betting_tree import DECISION, FOLDED
 from equipoise.tree.lines import action_names, find_line, line_of
 
 if TYPE_CHECKING:
-    from equipoise.spots.solution import Solution
+    from equipoise.spots.solution import NodeView, Solution
 
 _HELP = "a number takes an action; a card like 5c is dealt; b back, r root, h hands, q quit"
 
@@ -21,6 +21,7 @@ class Walk:
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
         self.steps: list[str] = []  # actions and cards, in order
+        self.visited: list[NodeView] = []  # every decision that was shown
 
     @property
     def line(self) -> str:
@@ -94,6 +95,7 @@ class Walk:
         if hands:
             print_hands(view)
             return
+        self.visited.append(view)
         print_node(view)
         print("  ".join(f"[{number}] {action}" for number, action in enumerate(view.actions, 1)))
 

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 from equipoise.cli.render.tables import Table, print_table, say, size_text
 
 if TYPE_CHECKING:
-    from equipoise.runs.shipped import ShippedRecipe
+    from equipoise.runs.recipe_list import ShippedRecipe
     from equipoise.training.loop import Run
 
 
 def print_recipes(recipes: list[ShippedRecipe]) -> None:
-    """The shipped recipes: what each makes, and what it needs."""
+    """The shipped recipes: what each makes, what it needs, and what it reached."""
     table = Table("", ["recipe", "game", "method", "minutes", "information sets", "memory"], left=3)
     for found in recipes:
         minutes = "-" if found.minutes is None else f"{found.minutes:,g}"
         needs = (f"{found.cost.infosets:,}", size_text(found.cost.memory_bytes))
         table.add_row(found.name, found.game, found.method, minutes, *needs)
     print_table(table)
+    reached = Table("", ["recipe", "reached, as measured"], words=True)
+    for found in recipes:
+        reached.add_row(found.name, found.reaches or "not measured")
+    print_table(reached)
     say("minutes are those of training; buckets are built once before it")
     say("train one with: equipoise train RECIPE --out RUN")
 

@@ -17,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.cli.render.compiling import notice
 from equipoise.cli.render.tables import duration
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class TrainingPanel:
             parts.append(self._stages() if self.stages else Text("starting"))
         else:
             parts.append(self._figures(self.last))
+        if notice.text():
+            parts.append(Text(notice.text()))
         return Panel(Group(*parts), title="equipoise train", title_align="left", expand=False)
 
     def _stages(self) -> Table:

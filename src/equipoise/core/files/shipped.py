@@ -20,23 +20,23 @@ MOST_NEAR = 4
 
 @dataclass(frozen=True)
 class Shelf:
-    """The shipped files of one kind: what they are called in messages, their folders in the package, their suffix."""
+    """The shipped files of one kind: what they are called in messages, their folders in the package, their suffixes."""
 
     what: str
     folders: tuple[str, ...]
-    suffix: str = ".toml"
+    suffixes: tuple[str, ...] = (".toml",)
     otherwise: str = "give a TOML file"
 
     def names(self) -> list[str]:
         """The names of all shipped files."""
-        return [path.name.removesuffix(self.suffix) for folder in self.folders for path in self._listed(folder)]
+        return [path.stem for folder in self.folders for path in self._listed(folder)]
 
     def _listed(self, folder: str) -> list[Path]:
-        return sorted((PACKAGE / folder).glob(f"*{self.suffix}"))
+        return sorted(path for path in (PACKAGE / folder).iterdir() if path.suffix in self.suffixes)
 
     def shipped(self, name: str) -> Path | None:
         """The shipped file of a name."""
-        return next((path for f in self.folders for path in self._listed(f) if path.name == name + self.suffix), None)
+        return next((path for f in self.folders for path in self._listed(f) if path.stem == name), None)
 
     def find(self, name_or_path: str | Path) -> Path:
         """The shipped file of a name, or the user's file at a path."""
