@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from equipoise.spots.solve import FIRST_MEASUREMENT, _next_measurement
 
 
@@ -24,6 +26,6 @@ def test_a_solve_stops_near_its_target() -> None:
 def test_measurements_are_seldom_and_do_not_wait_for_a_trend() -> None:
     history = measured(1.0, 0.01)
     assert len(history) < 90  # of 10,000 iterations
-    assert all(1.1 * a[0] + FIRST_MEASUREMENT >= b[0] for a, b in zip(history, history[1:], strict=False))
+    assert all(1.1 * a[0] + FIRST_MEASUREMENT >= b[0] for a, b in pairwise(history))
     assert _next_measurement([(100, 0.0, 1.0), (110, 0.0, 1.2)], 0.5) == 11  # rising: a tenth
     assert _next_measurement([(100, 0.0, 1.2), (110, 0.0, 1.0)], 0.0) == 11  # no target
