@@ -98,8 +98,9 @@ def test_a_pipe_gets_one_line(notice: CompilingNotice, monkeypatch: pytest.Monke
 
 
 def test_a_terminal_sees_it_move_and_go(notice: CompilingNotice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(compiling.FIRST_USE, "equity", 9)
-    notice.command = "equity"
+    monkeypatch.setitem(compiling.FIRST_USE, "spot solve", 9)
+    monkeypatch.setattr(compiling, "on_compile", lambda *_: None)
+    notice.follow(["spot", "solve", "turn"])
     err = Screen()
     monkeypatch.setattr(sys, "stderr", err)
     notice._begin("one")

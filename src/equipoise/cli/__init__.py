@@ -6,7 +6,6 @@ Only `main` sets exit codes. It imports the commands itself, so Ctrl-C is handle
 
 from __future__ import annotations
 
-import itertools
 import signal
 import sys
 
@@ -50,7 +49,7 @@ def _run() -> int:
     from equipoise.cli.render.compiling import notice
     from equipoise.cli.usage import Abort, UsageError, asks_for_help, usage_error
 
-    notice.follow(" ".join(itertools.takewhile(str.isalpha, sys.argv[1:3])))
+    notice.follow(sys.argv[1:])
     try:
         code = app(standalone_mode=False, prog_name="equipoise")
     except UsageError as error:

@@ -58,21 +58,23 @@ def _spots(folder: Path) -> None:
     runout_report(solution, "check, check")
 
 
-def _training(method: str) -> Callable[[Path], None]:
+def _training(method: str, *settings: str) -> Callable[[Path], None]:
+    """A stage that trains by a method, with settings of recipes that choose other kernels."""
+
     def train(folder: Path) -> None:
         for threads in (1, 2):
-            _train(LEDUC, folder / str(threads), method, threads)
-        if method != "cfr-br":  # which would walk all flops
-            _train(TWO_FOUR, folder / "two-four", method)
+            _train(LEDUC, folder / str(threads), method, threads, *settings)
+        _train(TWO_FOUR, folder / "two-four", method, 2, *settings)
+        if method == "cfr-br":
+            _train(LEDUC, folder / "whole", method)  # without a trunk
 
     return train
 
 
-def _train(game: str, run: Path, method: str = "external", threads: int = 1) -> str:
+def _train(game: str, run: Path, method: str = "external", threads: int = 1, *settings: str) -> str:
     """The folder of a short run."""
     recipe = run.with_suffix(".toml")
-    period = "solver.period = 1\n" if method == "external" else ""  # it discounts at once
-    recipe.write_text(f'{game}\nsolver.method = "{method}"\n{period}')
+    recipe.write_text("\n".join([game, f'solver.method = "{method}"', *settings]))
     equipoise.train(recipe, run, iterations=2, threads=threads)
     return str(run)
 
@@ -106,8 +108,8 @@ def _abstractions(_folder: Path) -> None:
 
 STAGES: dict[str, Callable[[Path], None]] = {  # the longest first: two processes then end together
     "spots": _spots,
-    "train by external sampling": _training("external"),
-    "train by CFR-BR": _training("cfr-br"),
+    "train by external sampling": _training("external", "solver.period = 1"),
+    "train by CFR-BR": _training("cfr-br", "solver.trunk = 1"),
     "exact measures": _measures,
     "train by public chance sampling": _training("pcs"),
     "lower bounds": _bounds,

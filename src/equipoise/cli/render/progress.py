@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0  # seconds before a progress bar appears
 PAUSE = 10.0  # seconds between two lines
+LEAST_DONE = 0.01  # the fraction that says something of the time left; before, kernels may be compiled
 
 
 def tell(line: str) -> None:
@@ -86,7 +87,7 @@ class _Lines:
         if name != self.name:
             self.name, self.began = name, self.seen
         self.seen = time.monotonic()
-        left = f", {duration((self.seen - self.began) * (1 - done) / done)} left" if done > 0 else ""
+        left = f", {duration((self.seen - self.began) * (1 - done) / done)} left" if done >= LEAST_DONE else ""
         self.show(f"{name}: {done:.0%}{left}")
 
     def show(self, text: str) -> None:
