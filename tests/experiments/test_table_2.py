@@ -33,6 +33,8 @@ def test_every_post_processor_meets_the_same_deals(monkeypatch: pytest.MonkeyPat
         asked.append((one.name, two.name, hands, seed))
         return Result(wins[Path(two.name).name] + len(str(What.read(one.name).post)))
 
+    for name in table_2.RUNS:
+        (tmp_path / name).mkdir()
     monkeypatch.setattr(table_2, "load_player", lambda what, _game="": SimpleNamespace(name=what))
     summary, rows = table_2.table({name: tmp_path / name for name in table_2.RUNS}, play, 100, lambda _line: None)
     assert len(asked) == len(set(asked)) == 12

@@ -40,9 +40,11 @@ def check_count(value: int, what: str, least: int = 1, most: int = MOST_COUNT) -
 
 
 def shown(value: object, most: int = 40) -> str:
-    """Input of any type, quoted for a message: escaped, and cut if it is long."""
+    """Input of any type, quoted for a message: escaped, and cut if it is long. Of a path the end is kept."""
     text = _text(value)
-    return repr(text if len(text) <= most else text[: most - 3] + "...")
+    if len(text) > most:
+        text = f"...{text[3 - most :]}" if "/" in text else f"{text[: most - 3]}..."
+    return repr(text)
 
 
 def _text(value: object) -> str:
