@@ -75,7 +75,8 @@ class Table:
         widths = [max([word, *map(len, self._cells(at))]) for at, word in enumerate(header)]
         least = [self._longest_word(at, width // 4) if self._is_words(at) else widths[at] for at in range(len(widths))]
         if _total(least) > width:
-            return [min(each, (width - len(GAP)) // 2) if self._is_words(at) else each for at, each in enumerate(widths)]
+            half = (width - len(GAP)) // 2
+            return [min(each, half) if self._is_words(at) else each for at, each in enumerate(widths)]
         while _total(widths) > width:
             widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])] -= 1
         return widths
