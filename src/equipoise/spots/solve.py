@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import ceil, log
+from math import ceil, inf
 from pathlib import Path
 
 from equipoise.core.errors import InputError, check_count
@@ -20,6 +20,7 @@ from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Menu, Problem, read_problem
 from equipoise.spots.solution import SUFFIX, Solution, SolverState
 from equipoise.spots.spot import Spot
+from equipoise.spots.trend import Measurement, iteration_at
 from equipoise.walk.table_storage import table_type
 
 FIRST_MEASUREMENT = 10
@@ -105,20 +106,16 @@ def _warm_up(variant: str, stored: type, in_threads: bool) -> None:
     solver.fill_gaps()
 
 
-def _next_measurement(history: Sequence[tuple[int, float, float]], target: float) -> int:
+def _next_measurement(history: Sequence[Measurement], target: float) -> int:
     """How many iterations to run before the next measurement, which costs about as much as an iteration.
 
     A tenth of those done; less if the trend of the last two measurements, a power law, reaches the target before that.
     """
     if not history:
         return FIRST_MEASUREMENT
-    done, _, found = history[-1]
-    step = max(FIRST_MEASUREMENT, done // 10)
-    if len(history) > 1 and 0 < target < found < history[-2][2]:
-        power = log(history[-2][2] / found) / log(done / history[-2][0])
-        expected = done * ((found / target) ** min(1 / power, 10.0) - 1)
-        step = min(step, max(FIRST_MEASUREMENT, done // 50, ceil(expected)))
-    return step
+    done = history[-1][0]
+    expected = iteration_at(target, history[-2], history[-1]) - done if len(history) > 1 else inf
+    return max(FIRST_MEASUREMENT, ceil(min(done // 10, max(done // 50, expected))))
 
 
 class _StopError(Exception):

@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import exp, log
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import SELDOM, action_symbols
+from equipoise.cli.render.progress import PAUSE
 from equipoise.cli.render.spot_grid import print_grid, print_legend, screen_width
 from equipoise.cli.render.tables import duration, size_text
+from equipoise.spots.trend import Measurement, iteration_at
 
 if TYPE_CHECKING:
     from equipoise.spots.problem import Problem
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from equipoise.spots.solution import NodeView, Solution
 
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
-_QUIET = 10.0  # seconds between lines of progress where there is no terminal
 _LIVE = 0.5
-_FAR = 50.0  # the largest logarithm of a ratio of iterations that is worth telling
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
@@ -154,19 +153,12 @@ def _spaced(cards: str) -> str:
     return " ".join(cards[i : i + 2] for i in range(0, len(cards), 2))
 
 
-def seconds_left(history: Sequence[tuple[int, float, float]], target: float, iterations: int) -> float:
-    """How long a solve still takes, from its history of iterations, seconds and exploitability.
-
-    Exploitability falls as a power of the iterations: a straight line between logarithms. The line through the last
-    measurement and the one at half of its iterations is followed to the target, or to the last iteration.
-    """
-    now, spent, reached = history[-1]
-    then, earlier, above = next((row for row in history if 2 * row[0] >= now), history[0])
-    last = float(iterations)
-    if 0 < target < reached < above:
-        power = log(above / reached) / log(now / then)
-        last = min(last, now * exp(min(log(reached / target) / power, _FAR)))
-    pace = (spent - earlier) / (now - then) if now > then else spent / now
+def seconds_left(history: Sequence[Measurement], target: float, iterations: int) -> float:
+    """How long a solve still takes: the trend since half of its iterations, followed to the target or the last one."""
+    now, spent, _ = history[-1]
+    half = next((row for row in history if 2 * row[0] >= now), history[0])
+    last = min(iterations, iteration_at(target, half, history[-1]))
+    pace = (spent - half[1]) / (now - half[0]) if now > half[0] else spent / now
     return pace * max(0.0, last - now)
 
 
@@ -186,12 +178,12 @@ def solve_progress(
     live = sys.stderr.isatty()
     last, printed = time.monotonic(), False
     wanted = problem.target if target is None else target
-    history: list[tuple[int, float, float]] = []
+    history: list[Measurement] = []
 
     def show(iteration: int, seconds: float, left: float) -> None:
         nonlocal last, printed
         history.append((iteration, seconds, left))
-        if not quiet and time.monotonic() - last > (_LIVE if live else _QUIET):
+        if not quiet and time.monotonic() - last > (_LIVE if live else PAUSE):
             last, printed = time.monotonic(), True
             text = f"iteration {iteration:,}  {duration(seconds)}  exploitability {left:.3f}{unit}"
             text += f"  {duration(seconds_left(history, wanted, iterations))} left"
