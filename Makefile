@@ -50,7 +50,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev,deep]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

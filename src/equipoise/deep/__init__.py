@@ -1,0 +1,1 @@
+"""Networks that learn regrets (Deep CFR and SD-CFR). The only importer of torch."""

@@ -1,0 +1,111 @@
+"""A game as networks see it: the decisions of a betting tree as rows of features, hands as keys, legal actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from equipoise.core.jit import F32, I32, U64
+from equipoise.deep.betting_features import betting_features
+from equipoise.deep.hands import HandKeys
+from equipoise.deep.network import Network, NetworkShape, Tensor, split_rows
+from equipoise.tree.betting_tree import DECISION, BettingTree
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The decisions and hands of a tree, as arrays. A *decision* is the number of a decision node, in their order."""
+
+    tree: BettingTree
+
+    @cached_property
+    def hands(self) -> HandKeys:
+        return HandKeys(self.tree.rules)
+
+    @cached_property
+    def nodes(self) -> Any:
+        """[decision] its node."""
+        return np.flatnonzero(self.tree.kind == DECISION)
+
+    @cached_property
+    def decision(self) -> I32:
+        """[node] its decision, -1 elsewhere."""
+        found = np.full(len(self.tree), -1, np.int32)
+        found[self.nodes] = np.arange(len(self.nodes))
+        return found
+
+    @cached_property
+    def features(self) -> F32:
+        """[decision, feature]."""
+        return np.ascontiguousarray(betting_features(self.tree)[self.nodes])
+
+    @cached_property
+    def actions(self) -> int:
+        """The largest number of actions of a decision."""
+        return int(self.tree.num_children[self.nodes].max())
+
+    @cached_property
+    def legal(self) -> Any:
+        """bool[decision, action]."""
+        return np.arange(self.actions) < self.tree.num_children[self.nodes][:, np.newaxis]
+
+    def shape(self, hidden: int) -> NetworkShape:
+        """The network for this game."""
+        return NetworkShape(self.tree.rules, self.features.shape[1], self.actions, hidden)
+
+    def on(self, device: torch.device) -> DeviceEncoding:
+        """Its constant arrays on a device."""
+        return DeviceEncoding(self, torch.from_numpy(self.features).to(device), torch.from_numpy(self.legal).to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceEncoding:
+    """The features and legal actions of all decisions, on a device."""
+
+    encoding: Encoding
+    features: Tensor  # [decision, feature]
+    legal: Tensor  # bool[decision, action]
+
+    @property
+    def device(self) -> torch.device:
+        return self.features.device
+
+    def index(self, numbers: Any) -> Tensor:
+        """Numbers as an index on the device."""
+        return torch.from_numpy(np.ascontiguousarray(numbers, np.int64)).to(self.device)
+
+    def multi_hot(self, keys: U64) -> Tensor:
+        """Hands as network input."""
+        return torch.from_numpy(self.encoding.hands.multi_hot(keys)).to(self.device)
+
+
+class Evaluator:
+    """A stack of networks that answers for pairs of a hand and a decision; no gradients."""
+
+    def __init__(self, where: DeviceEncoding, network: Network) -> None:
+        self.where, self.network = where, network
+        with torch.inference_mode():
+            self.betting = self.network.betting(where.features)  # [network, decision, hidden]
+
+    @torch.inference_mode()
+    def hands(self, keys: U64) -> Tensor:
+        """[network, hand, hidden] the card part of hands, for `pairs`."""
+        return self.network.cards(self.where.multi_hot(keys))
+
+    @torch.inference_mode()
+    def pairs(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
+        """[network, pair, action] outputs for pairs, given by their indices in `hands` and the decisions."""
+        x = hands.index_select(1, hand)
+        x += self.betting.index_select(1, decision)
+        return self.network.joint(x)
+
+    @torch.inference_mode()
+    def grid(self, hands: Tensor, decision: Tensor) -> Tensor:
+        """[network, decision, hand, action] outputs of all hands at some decisions."""
+        chosen = self.betting.index_select(1, decision)
+        x = chosen.unsqueeze(2) + hands.unsqueeze(1)
+        return split_rows(self.network.joint(x.flatten(1, 2)), len(decision))

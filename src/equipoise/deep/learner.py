@@ -1,0 +1,157 @@
+"""Deep CFR and SD-CFR: external-sampling traversals fill memories, and networks learn the advantages in them.
+
+    for iteration t = 1, 2, ...
+        for each player p
+            traverse K deals; p takes every action, its opponent one (traversal.py)
+            add p's sampled advantages to p's memory, with iteration t
+            (deep-cfr) add the opponent's strategies to its strategy memory
+            train p's network on its memory; errors of iteration t count t (fitting.py)
+    the strategy of a network is regret matching on its outputs
+
+(Brown and others 2019; Steinberger 2019.) The average strategy is either a network trained on the strategy memories
+(deep-cfr), or the networks of all iterations, each weighted by its iteration (sd-cfr; `mixture.py`). Random numbers are
+those of (seed, iteration, player): a resumed run needs no generator state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from equipoise.core.arrays import F32
+from equipoise.deep.encoding import Encoding, Evaluator
+from equipoise.deep.fitting import FitSettings, fit
+from equipoise.deep.mixture import Mixture
+from equipoise.deep.network import Network, Tensor
+from equipoise.deep.reservoir import Reservoir
+from equipoise.deep.torch_door import find_device
+from equipoise.deep.traversal import Traversals
+from equipoise.games.rules import PLAYERS
+from equipoise.runs.deep_recipe import DeepRecipe
+from equipoise.tree.betting_tree import BettingTree
+
+TRAVERSE, REPLACE, START, BATCHES, AVERAGE = range(5)  # what random numbers are for
+
+
+class DeepCFR:
+    """A solver whose regrets are networks. With one thread and one seed, a run is reproducible to the bit."""
+
+    def __init__(self, tree: BettingTree, settings: DeepRecipe, *, seed: int = 1, threads: int = 1) -> None:
+        self.settings, self.seed, self.threads = settings, seed, threads
+        self.encoding = Encoding(tree)
+        self.shape = self.encoding.shape(settings.hidden)
+        self.where = self.encoding.on(find_device(settings.device))
+        self.traversals = Traversals(self.where, threads)
+        self.iteration = 0
+        self.nodes = 0
+        self.loss = 0.0  # of the last iteration, both players
+        self.networks = [self._fresh(player) for player in range(PLAYERS)]
+        self.memories = [Reservoir(settings.memory, self.encoding.actions) for _ in range(PLAYERS)]
+        self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
+        self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
+        self.stride = 1  # iterations between snapshots
+        if settings.algorithm == "deep-cfr":
+            self.strategies = [Reservoir(settings.memory, self.encoding.actions) for _ in range(PLAYERS)]
+
+    @staticmethod
+    def _array(network: Tensor) -> F32:
+        found: F32 = network.cpu().numpy().copy()
+        return found
+
+    def _seed(self, purpose: int, player: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=(self.iteration, player, purpose))
+
+    def _fresh(self, player: int) -> Tensor:
+        """A new network."""
+        number = int(self._seed(START, player).generate_state(1)[0])
+        return self.shape.start(torch.Generator().manual_seed(number)).to(self.where.device)
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations."""
+        for _ in range(iterations):
+            self.iteration += 1
+            self.loss = sum(self._learn(player) for player in range(PLAYERS)) / PLAYERS
+            self._keep_snapshot()
+
+    def _learn(self, player: int) -> float:
+        """One player's traversals and training. Returns the loss."""
+        settings = self.settings
+        torch.set_num_threads(1)  # chunks of traversals run side by side
+        one, two = (Evaluator(self.where, Network(self.shape, network[None])) for network in self.networks)
+        found = self.traversals.run(
+            player, settings.traversals_of(self.iteration), (one, two), self.iteration, self._seed(TRAVERSE, player)
+        )
+        self.nodes += found.rows
+        self.memories[player].add(found.advantages, self._seed(REPLACE, player))
+        if settings.algorithm == "deep-cfr":
+            self.strategies[1 - player].add(found.strategies, self._seed(REPLACE, PLAYERS + player))
+        torch.set_num_threads(self.threads)
+        start = self.networks[player] if settings.warm_start else self._fresh(player)
+        how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.weight_power)
+        seed = self._seed(BATCHES, player)
+        self.networks[player], loss = fit(self.shape, start, self.memories[player], self.where, how, seed)
+        return loss
+
+    def _keep_snapshot(self) -> None:
+        """Keep the networks, which play iteration t + 1; if there are more than `keep`, every other one goes."""
+        keep = self.settings.keep
+        if self.settings.algorithm != "sd-cfr" or (self.iteration + 1) % self.stride:
+            return
+        for kept, network in zip(self.snapshots, self.networks, strict=True):
+            kept.append(self._array(network))
+        self.snapshot_iterations.append(self.iteration + 1)
+        if keep and len(self.snapshot_iterations) > keep:
+            self.stride *= 2
+            stay = [at for at, iteration in enumerate(self.snapshot_iterations) if iteration % self.stride == 0]
+            self.snapshots = [[kept[at] for at in stay] for kept in self.snapshots]
+            self.snapshot_iterations = [self.snapshot_iterations[at] for at in stay]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a resumed run needs, as arrays: networks, snapshots, memories."""
+        found: dict[str, Any] = {
+            "networks": np.stack([self._array(network) for network in self.networks]),
+            "snapshot_iterations": np.array(self.snapshot_iterations, np.int64),
+            "stride": np.array([self.stride], np.int64),
+            "loss": np.array([self.loss]),
+        }
+        for player in range(PLAYERS):
+            if self.settings.algorithm == "sd-cfr":
+                found[f"snapshots {player}"] = np.stack(self.snapshots[player])
+            for what, memories in self._reservoirs():
+                found |= {f"{what} {player} {name}": array for name, array in memories[player].arrays().items()}
+        return found
+
+    def _reservoirs(self) -> list[tuple[str, list[Reservoir]]]:
+        named = [("advantages", self.memories)]
+        return [*named, ("strategies", self.strategies)] if self.settings.algorithm == "deep-cfr" else named
+
+    def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
+        """Resume a run from its state."""
+        self.iteration, self.nodes, self.loss = iteration, nodes, float(state["loss"][0])
+        self.networks = [torch.from_numpy(network.copy()).to(self.where.device) for network in state["networks"]]
+        self.snapshot_iterations, self.stride = state["snapshot_iterations"].tolist(), int(state["stride"][0])
+        for player in range(PLAYERS):
+            if self.settings.algorithm == "sd-cfr":
+                self.snapshots[player] = [np.array(network) for network in state[f"snapshots {player}"]]
+            for what, memories in self._reservoirs():
+                head = f"{what} {player} "
+                memories[player].restore({name: state[head + name] for name in memories[player].arrays()})
+
+    def mixture(self) -> Mixture:
+        """The average strategy: the networks of all iterations, or a network trained on the strategy memories."""
+        if self.settings.algorithm == "deep-cfr":
+            return Mixture(self.where, self.shape, self._average_networks(), np.ones(1, np.float32), is_strategy=True)
+        one, two = (torch.from_numpy(np.stack(kept)).to(self.where.device) for kept in self.snapshots)
+        weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.weight_power)
+        return Mixture(self.where, self.shape, (one, two), weights)
+
+    def _average_networks(self) -> tuple[Tensor, Tensor]:
+        """A network for each player's strategy memory."""
+        settings = self.settings
+        how = FitSettings(settings.average_steps, settings.batch, settings.learning_rate, settings.weight_power, True)
+        torch.set_num_threads(self.threads)
+        found = []
+        for player, memory in enumerate(self.strategies):
+            seed = self._seed(AVERAGE, player)
+            found.append(fit(self.shape, self._fresh(player), memory, self.where, how, seed)[0][None])
+        return found[0], found[1]

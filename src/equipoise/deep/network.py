@@ -1,0 +1,169 @@
+"""The network of Deep CFR: cards and betting in, one number for each action out.
+
+(Brown and others 2019, figure 1; the sizes of Chitsazan and others 2020.) With `hidden` = 64: the hole and the board
+are embedded in 64 numbers each (a card is the sum of its rank, its suit and itself; each deal of the board has its own
+embedding), three card layers of 192, two betting layers of 64, three combined layers of 64, normalised output.
+
+A network is one flat vector, and every function here takes a stack of them, [network, parameter]: a snapshot is a copy,
+a checkpoint an array, and the networks of all iterations answer in one call. The first combined layer is a sum of a
+part that depends on the cards and one that depends on the betting. So the card layers run once per hand and the betting
+layers once per node; only two layers and the output run for every pair of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+import torch
+
+from equipoise.core.jit import F32
+from equipoise.deep.hands import HandKeys
+from equipoise.games.rules import GameRules
+
+Tensor = torch.Tensor
+CARD_WIDTH = 3  # the card layers are so many times as wide as the others
+LEAST_SPREAD = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkShape:
+    """The sizes of a network: what it reads, how wide it is, and how many actions it answers for."""
+
+    rules: GameRules
+    features: int  # of the betting
+    actions: int
+    hidden: int = 64
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each part of the flat vector. Biases end in `_bias`."""
+        wide, narrow = CARD_WIDTH * self.hidden, self.hidden
+        marks = self.rules.deck.size + self.rules.deck.ranks + self.rules.deck.suits
+        boards = HandKeys(self.rules).deals - 1
+        shapes: dict[str, tuple[int, ...]] = {"hole": (marks, narrow)}
+        if boards:
+            shapes["board"] = (boards * marks, narrow)
+        layers = {
+            "card1": (narrow * (2 if boards else 1), wide),
+            "card2": (wide, wide),
+            "card3": (wide, wide),
+            "bet1": (self.features, narrow),
+            "bet2": (narrow, narrow),
+            "joint1_card": (wide, narrow),
+            "joint1_bet": (narrow, narrow),
+            "joint2": (narrow, narrow),
+            "joint3": (narrow, narrow),
+            "out": (narrow, self.actions),
+        }
+        for name, shape in layers.items():
+            shapes[name] = shape
+            if name != "joint1_bet":  # the bias of that layer is with its other half
+                shapes[f"{name}_bias"] = (shape[1],)
+        return shapes
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of parameters of each part."""
+        return [int(np.prod(shape)) for shape in self.parts.values()]
+
+    @property
+    def parameters(self) -> int:
+        """The length of the flat vector."""
+        return sum(self.sizes)
+
+    def start(self, generator: torch.Generator) -> Tensor:
+        """A new network, [parameter]: uniform in ± 1/sqrt(inputs), and an output of zero for everything."""
+        drawn: list[Tensor] = []
+        inputs = 1
+        for name, shape in self.parts.items():
+            if not name.endswith("_bias"):
+                inputs = self._inputs(name, shape)
+            scale = 0.0 if name.startswith("out") else 1 / sqrt(inputs)
+            drawn.append(scale * (2 * torch.rand(shape, generator=generator).reshape(-1) - 1))
+        return torch.cat(drawn)
+
+    def _inputs(self, name: str, shape: tuple[int, ...]) -> int:
+        if name in ("hole", "board"):
+            return 3 * self.rules.hole_cards  # so many are on at a time: card, rank, suit
+        if name.startswith("joint1"):
+            return (CARD_WIDTH + 1) * self.hidden
+        return shape[0]
+
+    @cached_property
+    def card_marks(self) -> F32:
+        """[card, mark] what a card is the sum of: itself, its rank, its suit."""
+        deck = self.rules.deck
+        cards = np.arange(deck.size)
+        parts = [np.eye(deck.size), np.eye(deck.ranks)[cards // deck.suits], np.eye(deck.suits)[cards % deck.suits]]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+class Network:
+    """A stack of networks, [network, parameter], on a device; differentiable in the parameters."""
+
+    def __init__(self, shape: NetworkShape, parameters: Tensor) -> None:
+        self.shape, self.parameters = shape, parameters
+        pieces = torch.split(parameters, shape.sizes, dim=-1)
+        self.part = {
+            name: piece.reshape(piece.shape[:-1] + size)
+            for (name, size), piece in zip(shape.parts.items(), pieces, strict=True)
+        }
+        self.marks = torch.from_numpy(shape.card_marks).to(parameters.device)
+
+    def _layer(self, name: str, x: Tensor) -> Tensor:
+        """[network, row, out]; the input may be shared by all networks, [row, in]."""
+        return torch.matmul(x, self.part[name]) + self.part[f"{name}_bias"].unsqueeze(-2)
+
+    def cards(self, multi_hot: Tensor) -> Tensor:
+        """[network, hand, hidden] the part of the hands in the first combined layer. IN: float[hand, deal * card]."""
+        deck, boards = self.shape.rules.deck.size, HandKeys(self.shape.rules).deals - 1
+        x = torch.matmul(multi_hot[:, :deck], torch.matmul(self.marks, self.part["hole"]))
+        if boards:
+            by_deal = split_rows(self.part["board"], boards)  # [network, deal, mark, hidden]
+            table = torch.matmul(self.marks, by_deal).flatten(-3, -2)
+            x = torch.cat([x, torch.matmul(multi_hot[:, deck:], table)], dim=-1)
+        x = torch.relu(self._layer("card1", x))
+        x = torch.relu(self._layer("card2", x) + x)
+        x = torch.relu(self._layer("card3", x) + x)
+        return self._layer("joint1_card", x)
+
+    def betting(self, features: Tensor) -> Tensor:
+        """[network, node, hidden] the part of the betting in the first combined layer. IN: float[node, feature]."""
+        x = torch.relu(self._layer("bet1", features))
+        x = torch.relu(self._layer("bet2", x) + x)
+        return torch.matmul(x, self.part["joint1_bet"])
+
+    def joint(self, x: Tensor) -> Tensor:
+        """[network, row, action] the output for sums of a card part and a betting part, [network, row, hidden]."""
+        x = torch.relu(x)
+        x = torch.relu(self._layer("joint2", x) + x)
+        x = torch.relu(self._layer("joint3", x) + x)
+        x = x - x.mean(dim=-1, keepdim=True)
+        x = x / (x.square().mean(dim=-1, keepdim=True) + LEAST_SPREAD).sqrt()
+        return self._layer("out", x)
+
+
+def matched(advantages: Tensor, legal: Tensor) -> Tensor:
+    """Regret matching, [..., action]: in proportion to positive advantages; the highest if none is positive.
+
+    (Brown and others 2019, section 5.1.) Ties share, so that a network of zeros is uniform.
+    """
+    positive = torch.where(legal, advantages, 0.0).clamp_min(0)
+    total = positive.sum(dim=-1, keepdim=True)
+    shown = torch.where(legal, advantages, -torch.inf)
+    best = (shown >= shown.amax(dim=-1, keepdim=True)).to(advantages.dtype)
+    best = best / best.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, positive / total.clamp_min(1e-30), best)
+
+
+def soft(outputs: Tensor, legal: Tensor) -> Tensor:
+    """The probabilities of an average-strategy network, [..., action]: softmax over legal actions."""
+    return torch.softmax(torch.where(legal, outputs, -torch.inf), dim=-1)
+
+
+def split_rows(table: Tensor, parts: int) -> Tensor:
+    """[..., part * row, column] as [..., part, row, column]."""
+    return table.reshape(*table.shape[:-2], parts, table.shape[-2] // parts, table.shape[-1])

@@ -1,0 +1,97 @@
+"""Reservoir memories: a uniform sample of all that was ever added (Vitter 1985, algorithm R).
+
+A sample is an information set (hand key, node), an iteration, and a number for each action: sampled advantages, or the
+probabilities of a strategy. Iterations become weights when a network is trained.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F32, I32, U32, U64, inlined, kernel
+from equipoise.solvers.external_kernel import draw_word
+
+
+class Samples(NamedTuple):
+    """Information sets with a number for each action, in parallel arrays."""
+
+    key: U64  # [sample] the hand
+    node: I32  # [sample]
+    iteration: U32  # [sample]
+    target: F32  # [sample, action]
+
+    @classmethod
+    def empty(cls, size: int, actions: int) -> Samples:
+        """Space for some samples."""
+        return cls(
+            np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.uint32),
+            np.zeros((size, actions), np.float32),
+        )  # fmt: skip
+
+    def take(self, chosen: Any) -> Samples:
+        """Some of the samples."""
+        return Samples(*(array[chosen] for array in self._asdict().values()))
+
+
+def bytes_per_sample(actions: int) -> int:
+    """Memory of one sample."""
+    return 8 + 4 + 4 + 4 * actions
+
+
+class Reservoir:
+    """A memory of at most `capacity` samples."""
+
+    def __init__(self, capacity: int, actions: int) -> None:
+        self.capacity = capacity
+        self.seen = 0  # number of samples ever added
+        self.samples = Samples.empty(capacity, actions)
+
+    def __len__(self) -> int:
+        return min(self.seen, self.capacity)
+
+    def add(self, new: Samples, seed: np.random.SeedSequence) -> None:
+        """Add samples. When the memory is full, each replaces a random one, or none, so that it stays uniform."""
+        random = seed.generate_state(1, np.uint64) | np.uint64(1)
+        put_samples(new, self.seen, random, self.samples)
+        self.seen += len(new.key)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Samples:
+        """A batch, drawn with replacement."""
+        return self.samples.take(rng.integers(len(self), size=count))
+
+    def arrays(self) -> dict[str, Any]:
+        """Its content, for a checkpoint."""
+        kept = self.samples.take(slice(len(self)))
+        return {"seen": np.array([self.seen], np.int64), **kept._asdict()}
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """The content of a checkpoint."""
+        self.seen = int(arrays["seen"][0])
+        for name, array in self.samples._asdict().items():
+            array[: len(self)] = arrays[name]
+
+
+@inlined
+def _below(random: U64, count: np.uint64) -> np.uint64:
+    """A random number below `count`; the bias of the remainder is below 2^-30 for any memory that exists."""
+    return np.uint64(draw_word(random) % count)
+
+
+@kernel
+def put_samples(new: Samples, seen: int, random: U64, kept: Samples) -> None:
+    """Algorithm R. IN: samples, number added before; IN OUT: uint64[1] generator, the memory."""
+    capacity = kept.key.size
+    for i in range(new.key.size):
+        at: Int = np.int64(seen + i)
+        if at >= capacity:
+            at = np.int64(_below(random, np.uint64(at + 1)))
+            if at >= capacity:
+                continue
+        kept.key[at] = new.key[i]
+        kept.node[at] = new.node[i]
+        kept.iteration[at] = new.iteration[i]
+        for action in range(new.target.shape[1]):
+            kept.target[at, action] = new.target[i, action]

@@ -1,0 +1,25 @@
+"""The door to torch: where it runs, and with how many threads.
+
+On a GPU, matrix products use TF32 (10 bits of mantissa, sums in float32); on a CPU, float32.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from equipoise.core.errors import InputError, shown
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def find_device(name: str = "auto") -> torch.device:
+    """The device of a name; `auto` is a GPU if there is one."""
+    if name not in DEVICES:
+        raise InputError(f"no device {shown(name)}", remedy=f"use {', '.join(DEVICES)}")
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise InputError("no CUDA device on this machine", remedy="use --device cpu")
+    if name == "cpu" or not there:
+        return torch.device("cpu")
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return torch.device("cuda")

@@ -1,0 +1,54 @@
+"""The settings of Deep CFR in a recipe: the section [deep] of a recipe with `solver.method = "deep"`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from equipoise.core.checked_model import CheckedModel
+from equipoise.core.errors import MOST_COUNT
+
+MOST_TRAVERSALS = 10_000_000
+
+
+class DeepRecipe(CheckedModel):
+    """Deep CFR (an average-strategy network) or SD-CFR (the networks of all iterations), and how they are trained."""
+
+    algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
+    hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
+    traversals: int = Field(default=1000, ge=1, le=MOST_TRAVERSALS)  # per player and iteration
+    growth: float = Field(default=1.0, ge=1, le=10)  # each iteration has so many times the traversals of the last
+    most_traversals: int | None = Field(default=None, ge=1, le=MOST_TRAVERSALS)  # where growth ends
+    memory: int = Field(default=1_000_000, ge=100, le=MOST_COUNT)  # samples per player (and per strategy memory)
+    steps: int = Field(default=200, ge=1, le=1_000_000)  # training steps per network and iteration
+    batch: int = Field(default=1024, ge=1, le=1_000_000)
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
+    weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
+    average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
+    keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
+    device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint
+
+    @model_validator(mode="after")
+    def _whole(self) -> DeepRecipe:
+        if self.most_traversals is not None and self.growth == 1:
+            raise ValueError("most_traversals without growth: set growth above 1, or leave it out")
+        if self.most_traversals is not None and self.most_traversals < self.traversals:
+            raise ValueError("most_traversals is below traversals: swap them")
+        if self.keep and self.algorithm != "sd-cfr":
+            raise ValueError("keep is not for deep-cfr: leave it out")
+        return self
+
+    def traversals_of(self, iteration: int) -> int:
+        """Traversals per player of an iteration, from 1: few at first, then more, if `growth` is above one."""
+        most = MOST_TRAVERSALS if self.most_traversals is None else self.most_traversals
+        try:
+            grown = self.traversals * self.growth ** (iteration - 1)
+        except OverflowError:
+            return most
+        return int(min(grown, most))
+
+    def settings(self) -> dict[str, Any]:
+        """What determines the result."""
+        return self.model_dump(exclude={"device"})
