@@ -15,6 +15,8 @@ those of (seed, iteration, player): a resumed run needs no generator state.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
