@@ -15,8 +15,9 @@ from equipoise.agents.agent import Agent, FunctionAgent, View, track_to
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import What, load_player, named_player
 from equipoise.agents.postprocess import PostProcess
-from equipoise.agents.table import TableAgent, fill_rows, read_one
+from equipoise.agents.table import TableAgent, fill_rows
 from equipoise.agents.translate import PlayTree, pseudo_harmonic, translation_number
+from equipoise.agents.tree_agent import read_one
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.rules import GameRules

@@ -46,6 +46,17 @@ class Strategy(Protocol):
     def by_bucket(self) -> ByBucket | None:
         """Its profile by bucket, if it has one."""
 
+    @property
+    def by_board(self) -> Callable[[Engine, int], RowsByBoard] | None:
+        """One player's rows on the boards of an engine, if they are computed when the walk comes to a board."""
+
+
+class RowsByBoard(Protocol):
+    """One player's probabilities, board by board."""
+
+    def expand(self, board: int, tables: Tables) -> None:
+        """Write the rows of a board into its block of the tables. A board comes after its parent."""
+
 
 @dataclass(frozen=True, eq=False)
 class ByBucket:
@@ -83,6 +94,7 @@ class ProfileStrategy:
 
     name: str
     by_bucket: ByBucket
+    by_board: None = None
 
     def never(self, tree: BettingTree) -> Flags:
         """Nothing is ruled out for all cards."""
@@ -138,6 +150,7 @@ class CardBlindStrategy:
 
     name: str
     by_bucket: None = None
+    by_board: None = None
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:

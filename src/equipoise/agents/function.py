@@ -32,6 +32,7 @@ class FunctionStrategy:
 
     agent: FunctionAgent
     by_bucket: None = None
+    by_board: None = None
     _known: dict[tuple[Any, ...], dict[int, float]] = field(default_factory=dict)
 
     @property

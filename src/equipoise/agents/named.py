@@ -2,7 +2,8 @@
 
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
 how bets outside the tree are read (`agents/translate.py`), `menu` the bet menu of a named agent in a no-limit game,
-`strategy` the average or current strategy of a run, from its newest checkpoint. `my_bot.py:agent` is a function of a
+`strategy` the average or current strategy of a run, from its newest checkpoint, `device` where networks run (cpu,
+cuda). `my_bot.py:agent` is a function of a
 view, or an agent, in a Python file; `package.module:agent` in a module (`agents/user_code.py`).
 """
 
@@ -10,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -25,20 +27,24 @@ from equipoise.agents.translate import TRANSLATIONS
 from equipoise.agents.user_code import is_reference, load_object
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
+from equipoise.core.extras import require_extra
 from equipoise.core.files.shipped import no_such
 from equipoise.core.files.text import is_file, is_folder
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.runs.strategy import run_strategy
-from equipoise.strategy.file import StrategyFile, load_strategy
+from equipoise.strategy.file import IN_A_RUN, NETWORKS, StrategyFile, load_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import from_bytes
 from equipoise.tree.betting_tree import DECISION, build_tree
 from equipoise.tree.game_report import menu_of
 from equipoise.tree.infosets import SlotLayout
 
-OPTIONS = ("post", "translate", "menu", "strategy")
+if TYPE_CHECKING:
+    from equipoise.deep.file import NetworkFile
+
+OPTIONS = ("post", "translate", "menu", "strategy", "device")
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class What:
     translate: str
     menu: str | None
     strategy: str | None = None
+    device: str | None = None
 
     @classmethod
     def read(cls, text: str, menu: str | None = None) -> What:
@@ -65,11 +72,15 @@ class What:
         translate = options.get("translate", TRANSLATIONS[0])
         if translate not in TRANSLATIONS:
             raise InputError(f"translate={shown(translate)}", remedy=f"use {', '.join(TRANSLATIONS)}")
-        found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"))
+        found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"), options.get("device"))
         if found.is_stored:
             if name.endswith(".py"):
                 raise InputError(f"{name} is a Python file", remedy=f"name the agent in it, e.g. {name}:agent")
+            if found.device is not None and found.networks is None:
+                raise InputError(f"device={shown(found.device)} for {shown(name)}", remedy="leave it out: no networks")
             return found
+        if found.device is not None:
+            raise InputError(f"no run {shown(name)}, so no device={shown(found.device)}", remedy="name a run")
         if found.strategy is not None:
             raise InputError(f"no run {shown(name)}, so no strategy={shown(found.strategy)}", remedy="name a run")
         if found.is_own and set(options) - {"menu"}:
@@ -84,6 +95,29 @@ class What:
     def is_stored(self) -> bool:
         """A run folder or a strategy file."""
         return self.name not in NAMES and (is_file(self.name) or is_folder(self.name))
+
+    @property
+    def networks(self) -> Path | None:
+        """The file of its networks, if it has no table."""
+        path = Path(self.name)
+        if is_folder(path):
+            tables = any(is_file(path / name) for name in IN_A_RUN)
+            return path / NETWORKS if not tables and is_file(path / NETWORKS) else None
+        return path if path.suffix == Path(NETWORKS).suffix else None
+
+    def open_networks(self, path: Path, game: str | GameRules) -> NetworkFile:
+        """The networks of a run or file; their game must be `game`, if given."""
+        require_extra("deep", "an agent of networks")
+        from equipoise.deep.file import load_networks
+
+        file = load_networks(path, self.device or "cpu")
+        if self.strategy is not None:
+            raise InputError(f"strategy={shown(self.strategy)} of networks", remedy="leave it out")
+        if self.menu is not None:
+            raise InputError(f"{shown(self.name)} has bets of its own", remedy="leave out the menu")
+        if game and self.rules(game).fingerprint != file.game.rules.fingerprint:
+            raise InputError(f"made for {file.game.rules.name or 'another game'}", where=str(path), remedy="name it")
+        return file
 
     @property
     def is_own(self) -> bool:
@@ -143,6 +177,11 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
     if asked.is_named:
         named = CardBlindStrategy(asked.name)
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
+    if networks := asked.networks:
+        file = asked.open_networks(networks, game)
+        from equipoise.agents.network import network_agent
+
+        return network_agent(what, file, asked.post, asked.translate)
     strategy = asked.open(game, copied=copied)
     return TableAgent(what, strategy.game.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
 
@@ -257,6 +296,13 @@ def load_agent(
         raise InputError(
             f"translate={asked.translate} in an exact measurement", remedy="leave it out: all bets are in the tree"
         )
+    if networks := asked.networks:
+        if asked.post.method != "none":
+            raise InputError("networks with a post-processor in an exact measurement", remedy="use the method lbr")
+        file = asked.open_networks(networks, game)
+        from equipoise.agents.network import NetworkStrategy
+
+        return NetworkStrategy(file.name, file.mixture), file.game.rules, file.game.menu
     stored = asked.open(game)
     name = stored.name if asked.post.method == "none" else f"{stored.name} {asked.post}"
     profile = process_profile(stored.profile, asked.post)

@@ -102,6 +102,18 @@ def _number(text: str, whole: str) -> float:
         raise InputError(f"{shown(text)} is not a number in {shown(whole)}", remedy=_EXAMPLES) from None
 
 
+@kernel
+def process_rows(rule: PostRule, actions: I32, opposing: int, first: bool, scratch: F64, rows: F64) -> None:
+    """Round the probabilities of many holes at a node (`process_row`). IN OUT: float64[action, hole]."""
+    count = actions.size
+    for hole in range(rows.shape[1]):
+        for action in range(count):
+            scratch[0, action] = rows[action, hole]
+        process_row(rule, actions, opposing, first, scratch[0], scratch[1])
+        for action in range(count):
+            rows[action, hole] = scratch[0, action]
+
+
 @inlined
 def process_row(rule: PostRule, actions: I32, opposing: Int, first: bool, chances: F64, scratch: F64) -> None:
     """Round one information set's probabilities, in place.

@@ -197,6 +197,7 @@ class StreetWalk:
             straight = np.flatnonzero(self.plan.exit_before == START)
             self.exits[:, where.index(straight)] = self.entry_reach[:, where.index(self.plan.exit_entry[straight])]
 
+    @torch.inference_mode()
     def __iter__(self) -> Iterator[StreetAnswer]:
         mixture, plan, where = self.mixture, self.plan, self.mixture.where
         evaluator = mixture.evaluators[self.player]

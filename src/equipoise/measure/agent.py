@@ -37,11 +37,12 @@ def measure_agent(
     from_street: int | str | None = None,
     seed: int | None = None,
     threads: int = 0,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Exploitability | Referenced | LocalBestResponse:
     """How exploitable an agent is: a run, a strategy file, a named one, an agent, or a function of a view.
 
-    `current` asks for a run's current strategy instead of its average.
+    `current` asks for a run's current strategy instead of its average; `device` is where its networks run (cpu, cuda).
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
     in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
@@ -55,6 +56,10 @@ def measure_agent(
         if not isinstance(what, str):
             raise InputError("the current strategy of an agent", remedy="name a run")
         what += ("&" if "?" in what else "?") + "strategy=current"
+    if device is not None:
+        if not isinstance(what, str):
+            raise InputError("a device for an agent", remedy="name a run of networks")
+        what += ("&" if "?" in what else "?") + f"device={device}"
     if reference_flops is not None and reference is None:
         raise InputError("flops of a reference, and no reference", remedy="name it")
     by_flops = any(option is not None for option in (sample_flops, out, reference))

@@ -392,7 +392,7 @@ class _Side:
     def last_street(self) -> LastStreet | None:
         """The last street's betting, sixteen entries at a time; None where the general walk is needed."""
         program, precision = self.engine.program, self.engine.precision
-        steps = compile_last_street(program, self.player)
+        steps = None if self.strategy.by_board else compile_last_street(program, self.player)
         if steps is None:
             return None
         if self.strategy.by_bucket:

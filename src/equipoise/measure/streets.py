@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.agents.card_blind import ByBucket, Strategy
+from equipoise.agents.card_blind import ByBucket, RowsByBoard, Strategy
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, U16, U32, inner, kernel
 from equipoise.tree.betting_tree import DEAL, DECISION
@@ -51,12 +51,13 @@ class StreetWalk:
 
     @cached_property
     def tables(self) -> Tables:
-        """The strategy's tables; a strategy by bucket has space for one board per street, except the last."""
-        if self._by_bucket is None:
+        """The strategy's tables. Where rows are filled in board by board, there is space for one board per street."""
+        if self._by_bucket is None and self._by_board is None:
             return self.strategy.tables(self.engine)
         boards = self.engine.cards.arrays
-        widest = [boards.counts[boards.street == street].max(axis=0, initial=0) for street in range(self.last)]
-        first, length = board_blocks(self.engine.program.arrays.table_rows[: self.last], np.array(widest))
+        streets = self.last if self._by_board is None else self.last + 1  # by bucket, the last has kernels of its own
+        widest = [boards.counts[boards.street == street].max(axis=0, initial=0) for street in range(streets)]
+        first, length = board_blocks(self.engine.program.arrays.table_rows[:streets], np.array(widest))
         of_board = np.vstack([first, np.zeros((1, 2), np.int64)])[boards.street]
         return self.engine.tables(np.zeros(length, self.engine.precision))._replace(first=of_board)
 
@@ -64,6 +65,12 @@ class StreetWalk:
     def _by_bucket(self) -> ByBucket | None:
         """The strategy by bucket, if the last street uses it."""
         return self.strategy.by_bucket if self.last_street is not None else None
+
+    @cached_property
+    def _by_board(self) -> RowsByBoard | None:
+        """The opponent's rows, if they are computed board by board."""
+        by_board = self.strategy.by_board
+        return None if by_board is None else by_board(self.engine, 1 - self.walker)
 
     @cached_property
     def cells(self) -> U32:
@@ -82,6 +89,8 @@ class StreetWalk:
         """Down a board's street, before the boards below it."""
         if self._by_bucket:
             self._by_bucket.expand(self.engine, board, self.cells, self.tables, but=self.walker)
+        elif self._by_board:
+            self._by_board.expand(board, self.tables)
         walk_boards(board, board + 1, ENTER, self.plan, self.rule, self.work, self.work)
 
     @property
@@ -140,6 +149,11 @@ class StreetWalk:
     def _answer(self, board: int, first: int, stop: int) -> None:
         """Boards of the last street."""
         plan, last, work = self.plan, self.last_street, self.work
+        if self._by_board:
+            for child in range(first, stop):
+                self._by_board.expand(child, self.tables)
+                walk_boards(child, child + 1, WHOLE, plan, self.rule, work, work)
+            return
         if last is None:
             walk_boards(first, stop, WHOLE, plan, self.rule, work, work)
             return

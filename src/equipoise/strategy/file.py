@@ -31,6 +31,7 @@ from equipoise.tree.betting_tree import DECISION, BettingTree
 FORMAT = "equipoise strategy 2"
 FLOAT32, BYTES = "float32", "u8"
 KINDS = (FLOAT32, BYTES)
+NETWORKS = "strategy.networks"  # of a deep run: see deep/file.py
 IN_A_RUN = tuple(f"strategy.{kind}" for kind in KINDS)  # the finer first
 REMEDY = "train again, or take another copy of the file"
 

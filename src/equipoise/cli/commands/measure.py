@@ -56,6 +56,7 @@ def measure(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the sample or the hands (default: 1).")] = None,
     threads: Threads = 0,
+    device: Annotated[str | None, typer.Option(help="Where networks run: cpu or cuda (default: cpu).")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure how exploitable an agent is.
@@ -84,6 +85,7 @@ def measure(
             from_street=from_street,
             seed=seed,
             threads=threads,
+            device=device,
             progress=progress,
         )
     if as_json:

@@ -1,0 +1,136 @@
+"""Networks that play: the agent of a deep run, and its strategy for the exact measure, board by board.
+
+Imports torch, so it is imported only where a run of networks is opened (`agents/named.py`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equipoise.agents.card_blind import Flags
+from equipoise.agents.postprocess import PostProcess, process_rows
+from equipoise.agents.tree_agent import TreeAgent
+from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.jit import F64, U8
+from equipoise.deep.file import NetworkFile
+from equipoise.deep.mixture import Mixture
+from equipoise.deep.network import Tensor
+from equipoise.games.rules import PLAYERS
+from equipoise.tree.betting_tree import BettingTree, first_decisions
+from equipoise.walk.engine import Engine
+from equipoise.walk.plan import Tables
+
+MOST_KEPT = 256  # answers that an agent remembers
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkAgent(TreeAgent):
+    """An agent that asks networks. It answers for all holes of a board in one call."""
+
+    name: str
+    mixture: Mixture
+    fingerprint: str  # of its networks
+    post: PostProcess = field(default_factory=PostProcess)
+    translation: str = "pseudo-harmonic"
+    _kept: OrderedDict[tuple[Any, ...], F64] = field(default_factory=OrderedDict)
+
+    def __repr__(self) -> str:
+        return f"NetworkAgent({self.name}: {self.rules.name or 'unnamed'}, {self.mixture.count} networks, {self.post})"
+
+    @property
+    def tree(self) -> BettingTree:
+        return self.mixture.where.encoding.tree
+
+    def rows(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
+        """[action, hole] from the networks, post-processed."""
+        key = (node, board, holes.tobytes())
+        found = self._kept.get(key)
+        if found is None:
+            found = self._asked(node, board, holes)
+            self._kept[key] = found
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+    def _asked(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
+        rows = self.mixture.rows(node, board, holes).T.astype(np.float64)
+        tree, children = self.tree, self.tree.children(node)
+        actions, opposing = tree.action[children.start : children.stop], int(tree.chips[node].max())
+        first = bool(self._first[node]) if self.post.keep_first else False
+        process_rows(self.post.rule, actions, opposing, first, np.empty((2, len(rows))), rows)
+        rows[:, np.isin(holes, board).any(axis=1)] = 0
+        return rows
+
+    @property
+    def _first(self) -> U8:
+        return first_decisions(self.tree)
+
+
+def network_agent(
+    name: str, file: NetworkFile, post: PostProcess | None = None, translation: str = "pseudo-harmonic"
+) -> NetworkAgent:
+    """The agent of a file of networks."""
+    return NetworkAgent(name, file.mixture, file.name, post or PostProcess(), translation)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStrategy:
+    """Networks for the exact measure: the rows of a board are asked for when the walk comes to it."""
+
+    name: str
+    mixture: Mixture
+    by_bucket: None = None
+
+    def never(self, tree: BettingTree) -> Flags:
+        """Nothing is ruled out for all cards."""
+        return np.zeros(len(tree), bool)
+
+    def tables(self, engine: Engine) -> Tables:
+        """The probabilities of every hole on every board, for small games."""
+        tables = engine.tables(engine.zeros())
+        for player in range(PLAYERS):
+            rows = self.by_board(engine, player)
+            for board in range(len(engine.cards.cards)):
+                rows.expand(board, tables)
+        return tables
+
+    def by_board(self, engine: Engine, player: int) -> BoardRows:
+        """The rows of one player, to be asked for board by board, a board after its parent."""
+        return BoardRows(self.mixture, engine, player)
+
+
+class BoardRows:
+    """One player's rows on the boards of an engine. Remembers the reach of the latest board of each street."""
+
+    def __init__(self, mixture: Mixture, engine: Engine, player: int) -> None:
+        self.mixture, self.engine, self.player = mixture, engine, player
+        self.hole_cards = hole_card_table(engine.tree.rules.deck, engine.tree.rules.hole_cards)
+        self.exits: dict[int, Tensor | None] = {}  # by street: [network, entry of the next street, hole of the board]
+
+    def expand(self, board: int, tables: Tables) -> None:
+        """Write the probabilities of a board's holes into its block of the tables."""
+        mixture, boards, player = self.mixture, self.engine.cards.arrays, self.player
+        where, street = mixture.where, int(boards.street[board])
+        places = self.engine.cards.slice(board, player)
+        cards = self.hole_cards[boards.hole[places]]
+        every = where.encoding.hands.of_board(self.engine.cards.cards[board], cards)
+        reach, keys, place = None, every, np.arange(len(every))
+        if mixture.count == 1:
+            keys, place = np.unique(every, return_inverse=True)  # isomorphic holes have one answer
+        elif street > 0:
+            above = self.exits[street - 1]
+            assert above is not None
+            reach = above.index_select(2, where.index(boards.before[places]))
+        walk, gather = mixture.street(player, street, keys, reach), where.index(place)
+        at, size = int(tables.first[board, player]), len(every)
+        for answer in walk:
+            legal = where.legal[where.index(where.encoding.decision[walk.plan.nodes[answer.decisions]])]
+            rows = answer.chances.permute(0, 2, 1)[legal].index_select(1, gather)  # [row of the block, hole]
+            found = rows.cpu().numpy()
+            tables.source[at : at + found.size] = found.ravel()
+            at += len(found) * size
+        self.exits[street] = walk.exits
