@@ -79,8 +79,29 @@ class DeviceEncoding:
         return torch.from_numpy(np.ascontiguousarray(numbers, np.int64)).to(self.device)
 
     def multi_hot(self, keys: U64) -> Tensor:
-        """Hands as network input."""
-        return torch.from_numpy(self.encoding.hands.multi_hot(keys)).to(self.device)
+        """Hands as network input, [hand, deal * card]."""
+        if self.device.type != "cpu":
+            return self.multi_hot_of(torch.from_numpy(keys.view(np.int64)).to(self.device))
+        return torch.from_numpy(self.encoding.hands.multi_hot(keys))
+
+    def multi_hot_of(self, keys: Tensor) -> Tensor:
+        """The same from keys on the device, int64[hand]."""
+        cards = (keys[:, None] >> self._shifts) & 255  # 0: not yet dealt
+        size = self.encoding.tree.rules.deck.size
+        width = self.encoding.hands.deals * size
+        place = torch.where(cards > 0, self._deals * size + cards - 1, width)
+        found = torch.zeros((len(keys), width + 1), device=keys.device)
+        return found.scatter_(1, place, 1.0)[:, :width]
+
+    @cached_property
+    def _shifts(self) -> Tensor:
+        """[card of a hand] where a key has it."""
+        return 8 * torch.arange(self.encoding.tree.rules.hand_cards, device=self.device)
+
+    @cached_property
+    def _deals(self) -> Tensor:
+        """[card of a hand] the deal it belongs to."""
+        return torch.from_numpy(self.encoding.hands.plan.deal.astype(np.int64)).to(self.device)
 
 
 class Evaluator:

@@ -1,7 +1,8 @@
 """Training a network on a memory: weighted squared errors, Adam, clipped gradients, a learning rate that falls to zero.
 
 (Brown and others 2019, section 5.1.) The gradient is written by hand: for batches of some hundred pairs, torch's
-automatic one spends three times as long on bookkeeping as on arithmetic. The tests compare the two.
+automatic one spends three times as long on bookkeeping as on arithmetic. The tests compare the two. On a GPU, steps are
+recorded instead (`fitting_on_gpu.py`).
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ def fit(
     gradient, mean, spread = (torch.zeros_like(parameters) for _ in range(3))
     network, slopes = Network(shape, parameters[None]), Network(shape, gradient[None])
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
-    weights = _weights(memory, settings.weight_power)
+    weights = iteration_weights(memory, settings.weight_power)
     scale = 1.0 if settings.is_strategy else target_scale(memory)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
     losses = torch.zeros((), device=where.device)
     for step in range(settings.steps):
-        batch = batches.draw(memory, weights, scale, random)
+        batch = BatchTensors.of(batches.draw(memory, weights, scale, random), where)
         loss = backward(network, slopes, batch, where, settings.is_strategy)
         gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
         mean.lerp_(gradient, 1 - FIRST)
@@ -59,7 +60,7 @@ def fit(
     return parameters, float(losses) / max(settings.steps // 2, 1)
 
 
-def _weights(memory: Reservoir, power: float) -> F32:
+def iteration_weights(memory: Reservoir, power: float) -> F32:
     """[iteration] the weight of its samples: t to a power, about one on average."""
     last = int(memory.samples.iteration[: len(memory)].max())
     return ((1 + power) * (np.arange(last + 1) / last) ** power).astype(np.float32)
@@ -71,7 +72,27 @@ def target_scale(memory: Reservoir) -> float:
     return found if found > 0 else 1.0
 
 
-def backward(network: Network, slopes: Network, batch: Merged, where: DeviceEncoding, is_strategy: bool) -> Tensor:
+class BatchTensors(NamedTuple):
+    """A batch on a device: different hands and decisions, and pairs of them with targets."""
+
+    multi_hot: Tensor  # [hand, deal * card]
+    decision: Tensor  # [decision]
+    hand: Tensor  # [pair] position among the hands
+    spot: Tensor  # [pair] position among the decisions
+    weight: Tensor  # [pair]
+    target: Tensor  # [pair, action]
+
+    @classmethod
+    def of(cls, batch: Merged, where: DeviceEncoding) -> BatchTensors:
+        """A merged batch."""
+        weight, target = (torch.from_numpy(array).to(where.device) for array in (batch.weight, batch.target))
+        decision, hand, spot = (where.index(numbers) for numbers in (batch.decision, batch.hand, batch.spot))
+        return cls(where.multi_hot(batch.key), decision, hand, spot, weight, target)
+
+
+def backward(
+    network: Network, slopes: Network, batch: BatchTensors, where: DeviceEncoding, is_strategy: bool
+) -> Tensor:  # fmt: skip
     """The loss of a batch and, in `slopes`, its gradient: weight * squared error, summed over legal actions and pairs.
 
     Both networks are stacks of one. Names: `x` are inputs, `c` card layers, `b` betting layers, `j` combined layers, as
@@ -80,8 +101,7 @@ def backward(network: Network, slopes: Network, batch: Merged, where: DeviceEnco
     w = {name: part[0] for name, part in network.part.items()}
     d = {name: part[0] for name, part in slopes.part.items()}
     deck, marks = network.shape.rules.deck.size, network.marks
-    multi_hot, decision = where.multi_hot(batch.key), where.index(batch.decision)
-    hand, spot = where.index(batch.hand), where.index(batch.spot)
+    multi_hot, decision, hand, spot, weight, target = batch
     has_board = "board" in w
 
     # forward
@@ -106,8 +126,7 @@ def backward(network: Network, slopes: Network, batch: Merged, where: DeviceEnco
     legal = where.legal.index_select(0, decision).index_select(0, spot)
     if is_strategy:
         out = soft(out, legal)
-    target = torch.from_numpy(batch.target).to(where.device)
-    weight = torch.from_numpy(batch.weight).to(where.device).unsqueeze(1)
+    weight = weight.unsqueeze(1)
     error = torch.where(legal, out - target, 0.0)
     loss = (weight * error * error).sum()
 

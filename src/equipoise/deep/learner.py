@@ -23,6 +23,7 @@ import torch
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting import FitSettings, fit
+from equipoise.deep.fitting_on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
 from equipoise.deep.reservoir import Reservoir
@@ -44,6 +45,7 @@ class DeepCFR:
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
         self.traversals = Traversals(self.where, threads)
+        self._trainers: dict[FitSettings, GraphTrainer] = {}
         self.iteration = 0
         self.nodes = 0
         self.loss = 0.0  # of the last iteration, both players
@@ -90,9 +92,18 @@ class DeepCFR:
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
         how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.weight_power)
-        seed = self._seed(BATCHES, player)
-        self.networks[player], loss = fit(self.shape, start, self.memories[player], self.where, how, seed)
+        self.networks[player], loss = self._fit(start, self.memories[player], how, self._seed(BATCHES, player))
         return loss
+
+    def _fit(
+        self, start: Tensor, memory: Reservoir, how: FitSettings, seed: np.random.SeedSequence
+    ) -> tuple[Tensor, float]:
+        """Train a network on a memory; on a GPU with a recorded step, which is kept."""
+        if self.where.device.type == "cpu":
+            return fit(self.shape, start, memory, self.where, how, seed)
+        if how not in self._trainers:
+            self._trainers[how] = GraphTrainer(self.shape, memory.capacity, self.where, how)
+        return self._trainers[how].fit(start, memory, seed)
 
     def _keep_snapshot(self) -> None:
         """Keep the networks, which play iteration t + 1; if there are more than `keep`, every other one goes."""
@@ -154,6 +165,5 @@ class DeepCFR:
         torch.set_num_threads(self.threads)
         found = []
         for player, memory in enumerate(self.strategies):
-            seed = self._seed(AVERAGE, player)
-            found.append(fit(self.shape, self._fresh(player), memory, self.where, how, seed)[0][None])
+            found.append(self._fit(self._fresh(player), memory, how, self._seed(AVERAGE, player))[0][None])
         return found[0], found[1]

@@ -1,0 +1,127 @@
+"""Training on a GPU: the memory is copied there, and a step of constant shape is recorded once as a CUDA graph.
+
+A step of `fitting.py` starts some hundred small operations; each would cost more to start than to run. Replaying a
+recorded step costs one start. Shapes are constant because nothing is merged: hands repeat rarely in the games that are
+worth a GPU. Samples are drawn with torch's generator, so the numbers differ from those of a CPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting import (
+    CLIP,
+    FIRST,
+    SECOND,
+    SMALL,
+    BatchTensors,
+    FitSettings,
+    backward,
+    iteration_weights,
+    target_scale,
+)
+from equipoise.deep.network import Network, NetworkShape, Tensor
+from equipoise.deep.reservoir import Reservoir
+
+WARM_UP = 3  # steps before the recording, as torch asks for
+MOST_ITERATIONS = 1 << 16
+
+
+class GraphTrainer:
+    """Trains networks of one shape on memories of one capacity. Also runs on a CPU, without a graph, for the tests."""
+
+    def __init__(self, shape: NetworkShape, capacity: int, where: DeviceEncoding, settings: FitSettings) -> None:
+        self.shape, self.where, self.settings = shape, where, settings
+        device, actions = where.device, where.encoding.actions
+        self.parameters, self.gradient, self.mean, self.spread = (
+            torch.zeros(shape.parameters, device=device) for _ in range(4)
+        )
+        self.network, self.slopes = Network(shape, self.parameters[None]), Network(shape, self.gradient[None])
+        self.key = torch.zeros(capacity, dtype=torch.int64, device=device)
+        self.decision = torch.zeros(capacity, dtype=torch.int64, device=device)
+        self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
+        self.target = torch.zeros((capacity, actions), device=device)
+        self.weights = torch.zeros(MOST_ITERATIONS, device=device)
+        self.size, self.scale, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(4))
+        self.size = self.size.double()
+        self.rows = torch.arange(settings.batch, device=device)
+        decisions = len(where.encoding.nodes)
+        self.every = torch.arange(decisions, device=device) if decisions <= settings.batch else None
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    @torch.inference_mode()
+    def fit(self, start: Tensor, memory: Reservoir, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
+        """Train a network from `start`. Returns its parameters and the mean loss of the second half."""
+        self._load(memory)
+        torch.manual_seed(int(seed.generate_state(1)[0]))
+        if self.where.device.type == "cuda" and self.graph is None:
+            self._restart(start)
+            self._record()
+        self._restart(start)
+        for step in range(self.settings.steps):
+            if step == self.settings.steps // 2:
+                self.losses.zero_()
+            if self.graph is not None:
+                self.graph.replay()
+            else:
+                self._step()
+        half = self.settings.steps - self.settings.steps // 2
+        return self.parameters.clone(), float(self.losses) / half
+
+    def _load(self, memory: Reservoir) -> None:
+        """Copy a memory to the device."""
+        count, samples = len(memory), memory.samples
+        decisions = self.where.encoding.decision[samples.node[:count]]
+        self.key[:count].copy_(torch.from_numpy(samples.key[:count].view(np.int64)))
+        self.decision[:count].copy_(torch.from_numpy(decisions))
+        self.iteration[:count].copy_(torch.from_numpy(samples.iteration[:count].view(np.int32)))
+        self.target[:count].copy_(torch.from_numpy(samples.target[:count]))
+        weights = iteration_weights(memory, self.settings.weight_power) / np.float32(self.settings.batch)
+        self.weights[: len(weights)].copy_(torch.from_numpy(weights))
+        self.size.fill_(count)
+        self.scale.fill_(1.0 if self.settings.is_strategy else 1 / target_scale(memory))
+
+    def _restart(self, start: Tensor) -> None:
+        self.parameters.copy_(start)
+        for state in (self.mean, self.spread, self.step_number, self.losses):
+            state.zero_()
+
+    def _record(self) -> None:
+        """Record one step."""
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP):
+                self._step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self._step()
+
+    def _draw(self) -> BatchTensors:
+        drawn = torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * self.size
+        chosen = drawn.long()
+        decision = self.decision[chosen]
+        if self.every is None:
+            spots, decisions = self.rows, decision
+        else:
+            spots, decisions = decision, self.every
+        return BatchTensors(
+            self.where.multi_hot_of(self.key[chosen]), decisions, self.rows, spots,
+            self.weights[self.iteration[chosen]], self.target[chosen] * self.scale,
+        )  # fmt: skip
+
+    def _step(self) -> None:
+        """Draw a batch, and take one step of Adam."""
+        loss = backward(self.network, self.slopes, self._draw(), self.where, self.settings.is_strategy)
+        self.gradient *= (CLIP / (self.gradient.norm() + 1e-6)).clamp_max(1)
+        self.mean.lerp_(self.gradient, 1 - FIRST)
+        self.spread.mul_(SECOND).addcmul_(self.gradient, self.gradient, value=1 - SECOND)
+        rate = self.settings.learning_rate * (1 - self.step_number / self.settings.steps)
+        self.step_number += 1
+        rate = rate / (1 - FIRST**self.step_number)
+        usual = (self.spread / (1 - SECOND**self.step_number)).sqrt() + SMALL
+        self.parameters -= rate * self.mean / usual
+        self.losses += loss
