@@ -122,3 +122,18 @@ def test_a_line_every_ten_seconds_with_the_time_left(
 
 def test_durations() -> None:
     assert [duration(seconds) for seconds in (0, 59.6, 3599, 3600)] == ["0:00", "1:00", "59:59", "1:00:00"]
+
+
+def test_networks_show_their_loss(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = TrainingProgress(120, 75.0, 10**6, 1.7, 23_456.0, loss=0.0678, samples=34_567)
+    panel = TrainingPanel(terminal())
+    panel.progress(deep)
+    found = figures(panel)
+    assert (found["loss"], found["samples in memory"], found["iterations/s"]) == ("0.0678", "34,567", "1.7")
+    assert "average positive regret" not in found
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    with progress.training() as show:
+        now += 11
+        show.progress(deep)
+    assert capsys.readouterr().err.startswith("iteration 120  1.7/s  23.5 k nodes/s  loss 0.0678")

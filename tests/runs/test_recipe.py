@@ -17,6 +17,7 @@ from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
 
 LEDUC = 'game = "leduc"\n[stop]\niterations = 10\n'
+DEEP = 'game = "leduc"\n[solver]\nmethod = "deep"\n[deep]\n'
 NO_LIMIT = 'game = "holdem.nolimit"\nbetting = "pot"\n[cards]\nflop = {{ method = "emd", buckets = 20 }}\n{}'
 
 
@@ -35,10 +36,17 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\nstop = 3', "stop"),
         ('game = "leduc"\n[solver]\nmethod = "magic"', "no method 'magic'"),
         ('game = "leduc"\n[solver]\nmethod = "vector"', "equipoise spot solve"),
-        ('game = "leduc"\n[solver]\nmethod = "deep"', "not yet"),
+        ('game = "leduc"\n[solver]\nmethod = "deep"\nboards = 2', "boards is not for method deep"),
+        ('game = "leduc"\n[solver]\nmethod = "deep"\nschedule = "linear"', "schedule is not for method deep"),
+        ('game = "leduc"\n[deep]\nhidden = 16', "[deep] is not for method external"),
+        (DEEP + "depth = 16", "deep.depth: unknown key; known: algorithm"),
+        (DEEP + "hidden = 0", "deep.hidden"),
+        (DEEP + 'device = "tpu"', "deep.device"),
+        (DEEP + 'keep = 3\nalgorithm = "deep-cfr"', "keep is not for deep-cfr"),
+        (DEEP + '[cards]\nflop = { method = "emd", buckets = 3 }', "flop has emd buckets, but networks see the cards"),
+        (DEEP + "[cards]\npublic = { clusters = 2, base = 3 }", "public has clusters, but networks see the cards"),
         ('game = "leduc"\n[solver]\nmethod = "cfr-br"\nboards = 2', "boards is not for method cfr-br"),
         ('game = "leduc"\n[solver]\nstage = 20', "stage is not for method external"),
-        ('game = "leduc"\n[solver]\nmethod = "deep"', "not yet"),
         ('game = "leduc"\n[solver]\nschedule = "sometimes"', "no schedule 'sometimes'"),
         ('game = "leduc"\n[solver]\nschedule = "predictive"', "does not sample"),
         ('game = "leduc"\n[solver]\nschedule = "cfr+"\nprune = 100', "prune needs negative regrets"),
@@ -123,6 +131,7 @@ def test_the_fingerprint_knows_what_determines_the_result() -> None:
         LEDUC + '[cards]\npreflop = "lossless"\n',
     ):
         assert read(same).fingerprint == base.fingerprint
+    assert read(DEEP).fingerprint == read(DEEP + 'device = "cpu"\nhidden = 64').fingerprint
     others = [
         LEDUC.replace("leduc", "kuhn"),
         LEDUC + "[solver]\nseed = 2\n",
@@ -131,6 +140,9 @@ def test_the_fingerprint_knows_what_determines_the_result() -> None:
         LEDUC + '[solver]\nmethod = "pcs"\nboards = 2\n',
         LEDUC + '[cards]\nflop = { method = "percentile", buckets = 2 }\n',
         LEDUC + "[cards]\nseed = 3\n",
+        DEEP,
+        DEEP + "hidden = 16",
+        DEEP + 'algorithm = "deep-cfr"',
     ]
     found = [read(text).fingerprint for text in others]
     assert len({base.fingerprint, *found}) == len(others) + 1

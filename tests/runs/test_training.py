@@ -396,7 +396,8 @@ def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) ->
     seen: list[TrainingProgress] = []
     asked: list[int] = []
 
-    def measure(profile: Any, buckets: Any) -> Measured:
+    def measure(strategy: Any) -> Measured:
+        profile, buckets = strategy
         assert profile.chances.sum() == pytest.approx(profile.layout.infosets, rel=1e-4)
         assert buckets.buckets == profile.layout.buckets
         asked.append(1)

@@ -36,11 +36,6 @@ class Samples(NamedTuple):
         return Samples(*(array[chosen] for array in self._asdict().values()))
 
 
-def bytes_per_sample(actions: int) -> int:
-    """Memory of one sample."""
-    return 8 + 4 + 4 + 4 * actions
-
-
 class Reservoir:
     """A memory of at most `capacity` samples."""
 

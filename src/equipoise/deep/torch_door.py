@@ -8,8 +8,7 @@ from __future__ import annotations
 import torch
 
 from equipoise.core.errors import InputError, shown
-
-DEVICES = ("auto", "cpu", "cuda")
+from equipoise.runs.deep_recipe import DEVICES
 
 
 def find_device(name: str = "auto") -> torch.device:

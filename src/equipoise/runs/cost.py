@@ -11,6 +11,8 @@ from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
 from equipoise.games.rules import PLAYERS
+from equipoise.runs.deep_recipe import DeepRecipe
+from equipoise.runs.network_size import FLOAT, bytes_per_sample, feature_count, most_actions, parameter_count
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
@@ -20,6 +22,8 @@ from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
+MOST_SLOTS = 5_000_000  # of a table that a run of networks writes as well
+UNKNOWN_ITERATIONS = 200  # the guess for a run of networks that stops by minutes
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Cost:
     trunk_bytes: int  # part of the memory: CFR-BR's opponents in the trunk
     memory_bytes: int
     disk_bytes: int
+    samples_bytes: int = 0  # part of the memory: the samples that networks are trained on
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
@@ -46,7 +51,7 @@ class Cost:
             raise InputError(
                 f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
                 f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
-                remedy=f"use {'a shorter trunk' if 2 * self.trunk_bytes > free else 'fewer buckets or bet sizes'}",
+                remedy=self._remedy(free),
             )
         folder = out.absolute()
         while not folder.exists():
@@ -59,6 +64,14 @@ class Cost:
                 remedy="name a folder on a larger disk, or keep fewer checkpoints",
             )
 
+    def _remedy(self, free: int) -> str:
+        """What would make it fit: less of the largest part."""
+        if 2 * self.samples_bytes > free:
+            return "use a smaller deep.memory"
+        if self.samples_bytes:
+            return "use a smaller deep.keep or deep.hidden, or fewer bet sizes"
+        return f"use {'a shorter trunk' if 2 * self.trunk_bytes > free else 'fewer buckets or bet sizes'}"
+
 
 def _held(out: Path) -> int:
     """Bytes that a resumed run already has on disk."""
@@ -70,6 +83,8 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
     tree = build_tree(recipe.game.rules, recipe.game.menu) if tree is None else tree
     buckets = recipe.game.cards.buckets(recipe.game.rules)
     layout = SlotLayout(tree, buckets)
+    if recipe.deep:
+        return _deep_cost(recipe, recipe.deep, layout)
     tables = layout.bytes(REGRET * recipe.solver.tables)
     opponents = _opponents(recipe, tree)
     currents = (recipe.checkpoint.keep + 2) * recipe.solver.reservoirs.count  # per checkpoint, and the final ones
@@ -85,6 +100,31 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
         trunk_bytes=opponents if recipe.solver.trunk else 0,
         memory_bytes=tables + opponents + max(while_measuring, at_the_end) + maps + BYTES_A_NODE * len(tree),
         disk_bytes=(recipe.checkpoint.keep + 1) * (tables + opponents) + (STRATEGIES + currents) * layout.slots,
+    )
+
+
+def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
+    """The cost of networks: memories, snapshots, and the betting of all nodes as features."""
+    tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
+    network = PLAYERS * FLOAT * parameter_count(tree.rules, features, actions, deep.hidden)
+    memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
+    samples = memories * deep.memory * bytes_per_sample(actions)
+    kept = 1
+    if deep.algorithm == "sd-cfr":
+        kept += recipe.stop.iterations or UNKNOWN_ITERATIONS
+        kept = min(kept, deep.keep or kept)
+    table = STRATEGIES * layout.slots if layout.slots <= MOST_SLOTS else 0
+    node = BYTES_A_NODE + FLOAT * (2 * features + PLAYERS * deep.hidden)
+    return Cost(
+        nodes=len(tree),
+        buckets=layout.buckets,
+        infosets=layout.infosets,
+        slots=layout.slots,
+        table_bytes=0,
+        trunk_bytes=0,
+        memory_bytes=samples + 2 * kept * network + table + node * len(tree),  # a checkpoint copies the snapshots
+        disk_bytes=(recipe.checkpoint.keep + 1) * (samples + (kept + 1) * network) + kept * network + table,
+        samples_bytes=samples,
     )
 
 

@@ -10,6 +10,7 @@ from equipoise.core.checked_model import CheckedModel
 from equipoise.core.errors import MOST_COUNT
 
 MOST_TRAVERSALS = 10_000_000
+DEVICES = ("auto", "cpu", "cuda")
 
 
 class DeepRecipe(CheckedModel):

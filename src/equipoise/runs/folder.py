@@ -1,10 +1,11 @@
 """The folder of a run. It stays usable after a full disk, a kill -9, or a second training in the same place.
 
     recipe.toml         the recipe with overrides applied (and rules.game, if its game is not built in)
-    checkpoints/        NNNNNNNNNNNN.ckpt: tables and solver state after N iterations, the newest few;
+    checkpoints/        NNNNNNNNNNNN.ckpt: tables (or networks and memories) after N iterations, the newest few;
                         NNNNNNNNNNNN.u8: the current strategy of iteration N, see strategy_snapshots.py
     metrics.jsonl       a line of JSON per progress report; log.txt is the log
-    strategy.float32, strategy.u8, strategy.current-1.u8, progress.json/.csv/.png    written when the run stops
+    strategy.float32, strategy.u8, strategy.current-1.u8, strategy.networks, progress.json/.csv/.png
+                        written when the run stops
     lock                held by the training process
 
 A checkpoint is written under a temporary name, flushed and renamed; only then are older ones removed. A damaged
@@ -32,33 +33,29 @@ from equipoise.games.gamedef import preset_names, write_gamedef
 from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.runs.recipe_text import write_toml
-from equipoise.solvers.solver import Solver
 
 FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
-STATE = "state "  # prefix of the solver's own arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The state of a run after some iterations; the tables are memory-mapped."""
+    """The state of a run after some iterations; arrays from a file are memory-mapped."""
 
-    path: Path
     iteration: int
     nodes: int
     seconds: float
     threads: int
     measured: Measured
     arrays: dict[str, Any]
+    where: str = ""  # its file
 
-    def restore(self, solver: Solver) -> None:
-        """Load this state into a solver."""
-        for name, table in (("regret", solver.regret), ("average", solver.average)):
-            if self.arrays[name].shape != table.shape or self.arrays[name].dtype != table.dtype:
-                raise InputError(f"not the {name} table of this recipe", where=str(self.path), remedy="train again")
-            table[:] = self.arrays[name]
-        state = {name.removeprefix(STATE): a for name, a in self.arrays.items() if name.startswith(STATE)}
-        solver.restore(self.iteration, self.nodes, state)
+    def check(self, name: str, like: Any) -> Any:
+        """One of its arrays; refused if it does not have the shape and type of another."""
+        found = self.arrays.get(name)
+        if found is None or found.shape != like.shape or found.dtype != like.dtype:
+            raise InputError(f"not the {name} of this recipe", where=self.where, remedy="train again in a new folder")
+        return found
 
 
 @dataclass(frozen=True)
@@ -172,25 +169,24 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 write_whole(self.metrics, lambda path: path.write_text(kept))
 
-    def save(self, solver: Solver, recipe: Recipe, seconds: float, threads: int, measured: Measured) -> Path:
+    def save(self, checkpoint: Checkpoint, recipe: Recipe) -> Path:
         """Write a checkpoint, then remove the oldest ones."""
-        path = self.checkpoints / f"{solver.iteration:012d}.ckpt"
+        path = self.checkpoints / f"{checkpoint.iteration:012d}.ckpt"
         header = {
             "fingerprint": recipe.fingerprint,
-            "iteration": int(solver.iteration),
-            "nodes": int(solver.nodes),
-            "seconds": seconds,
-            "threads": threads,
-            "measured": measured._asdict(),
+            "iteration": int(checkpoint.iteration),
+            "nodes": int(checkpoint.nodes),
+            "seconds": checkpoint.seconds,
+            "threads": checkpoint.threads,
+            "measured": checkpoint.measured._asdict(),
         }
-        state = {STATE + name: array for name, array in solver.state().items()}
         try:
-            save_arrays(path, FORMAT, header, {"regret": solver.regret, "average": solver.average, **state})
+            save_arrays(path, FORMAT, header, checkpoint.arrays)
         except InputError as error:
             before = self.listed()
             kept = f"that of iteration {int(before[-1].stem):,} is intact" if before else "there is none yet"
             raise InputError(
-                f"the checkpoint of iteration {solver.iteration:,} could not be written ({error.what}); {kept}",
+                f"the checkpoint of iteration {checkpoint.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),
                 remedy=f"free some disk space, then: equipoise train --resume {self.path}",
             ) from None
@@ -229,7 +225,7 @@ class RunFolder:
                     remedy="resume it without changes to its recipe, or name a new folder",
                 )
             numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
-            return Checkpoint(path, *numbers, Measured(**header["measured"]), arrays)
+            return Checkpoint(*numbers, Measured(**header["measured"]), arrays, str(path))
         if any(self.checkpoints.glob(f"*{DAMAGED}")):
             raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
         return None

@@ -1,7 +1,8 @@
-"""Training progress: speed, average positive regret, and measurements.
+"""Training progress: speed, average positive regret or the loss of networks, and measurements.
 
 The average positive regret is the sum of all positive regrets, divided by the number of information sets with any
 regret and by the number of iterations, in the units of the solver's table. It indicates progress; it is not a bound.
+The loss is the weighted squared error of the advantage networks, whose targets are scaled to a mean square of one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 from equipoise.core.jit import F32, kernel
 from equipoise.solvers.solver import AVERAGE, CURRENT, Solver, StrategyName
 from equipoise.strategy.tables import Blocks
+
+OWN = ("regret", "visited", "loss", "samples")  # of tables or of networks
 
 
 class Measured(NamedTuple):
@@ -65,8 +68,8 @@ class TrainingProgress:
     nodes: int
     iterations_per_second: float
     nodes_per_second: float
-    regret: float
-    visited: float  # share of information sets with a nonzero regret
+    regret: float | None = None
+    visited: float | None = None  # share of information sets with a nonzero regret
     exploitability_mbb: float | None = None
     seconds_left: float | None = None  # until the limit on minutes or iterations
     checkpoint_age: float | None = None  # seconds since this process wrote or loaded a checkpoint
@@ -75,6 +78,8 @@ class TrainingProgress:
     current_exploitability_mbb: float | None = None
     current_lbr_mbb: float | None = None
     current_lbr_ci95_mbb: float | None = None
+    loss: float | None = None  # of the networks, in the last iteration
+    samples: int | None = None  # in the memories that they are trained on
 
     def checked(self) -> TrainingProgress:
         """Itself, if every value is a finite number (or None where that is allowed); else a ValueError."""
@@ -97,8 +102,8 @@ class TrainingProgress:
         return self.measured.text
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, for a line of metrics."""
-        return asdict(self)
+        """Plain values, for a line of metrics: either those of tables, or those of networks."""
+        return {key: value for key, value in asdict(self).items() if value is not None or key not in OWN}
 
 
 def average_regret(solver: Solver, blocks: Blocks) -> tuple[float, float]:

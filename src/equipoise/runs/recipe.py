@@ -5,11 +5,13 @@
     [cards]                         # buckets of each street, see abstraction/maps/card_recipe.py (default: lossless)
     [solver]                        # method, schedule, seed, threads; boards, cycle (pcs); period, prune (external);
                                     # stage, or trunk, boards, cycle, grow; keep, currents (cfr-br)
+    [deep]                          # with solver.method = "deep": see deep_recipe.py
     [stop]                          # minutes, iterations, exploitability: whichever is reached first
     [checkpoint]                    # minutes between checkpoints, number to keep
     [measure]                       # method, minutes between measurements
 
-The fingerprint covers what determines the result: rules, menu, cards, and the solver's settings except threads.
+The fingerprint covers what determines the result: rules, menu, cards, and the solver's settings except threads and
+device.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import is_file
 from equipoise.core.machine import MOST_THREADS
+from equipoise.games.bet_menu import street_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
+from equipoise.runs.deep_recipe import DEVICES, DeepRecipe
 from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.runs.recipe_text import apply_overrides
 from equipoise.solvers.schedule import SCHEDULES
@@ -39,16 +43,13 @@ from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, r
 from equipoise.tree.game_report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
-SECTIONS = ("betting", "cards", "solver", "stop", "checkpoint", "measure")
-METHODS = ("external", "pcs", "cfr-br")
+SECTIONS = ("betting", "cards", "solver", "deep", "stop", "checkpoint", "measure")
+METHODS = ("external", "pcs", "cfr-br", "deep")
 MOST_MINUTES = 1e9
 TRAININGS, ABSTRACTIONS = "runs/recipes", "runs/recipes/abstractions"  # those of abstractions have no solver
 RECIPES = Shelf("recipe", (TRAININGS, ABSTRACTIONS), otherwise="give a TOML file or a run folder")
 REMEDY = "see docs/training.md"
-ELSEWHERE = {
-    "vector": "it keeps tables by hand, not by bucket: use equipoise spot solve",
-    "deep": f"not yet here: use {' or '.join(METHODS)}",
-}
+ELSEWHERE = {"vector": "it keeps tables by hand, not by bucket: use equipoise spot solve"}
 
 
 class SolverRecipe(CheckedModel):
@@ -91,8 +92,9 @@ class SolverRecipe(CheckedModel):
         """Refuse settings that the method does not use."""
         sampled = ("boards", "cycle")
         responding = ("stage", "trunk", "grow", "keep", "currents", *sampled)
-        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding}
+        own = {"external": ("period", "prune"), "pcs": sampled, "cfr-br": responding, "deep": ()}
         foreign = {key for keys in own.values() for key in keys if key not in own[self.method]}
+        foreign |= {"schedule"} if self.method == "deep" else set()
         for key in sorted(foreign):
             if getattr(self, key) is not None:
                 raise ValueError(f"{key} is not for method {self.method}: leave it out")
@@ -160,6 +162,7 @@ class MeasureRecipe(CheckedModel):
 
 class _Sections(CheckedModel):
     solver: SolverRecipe = SolverRecipe()
+    deep: DeepRecipe | None = None
     stop: StopRecipe = StopRecipe()
     checkpoint: CheckpointRecipe = CheckpointRecipe()
     measure: MeasureRecipe = MeasureRecipe()
@@ -168,7 +171,14 @@ class _Sections(CheckedModel):
     def _whole(self) -> _Sections:
         if self.stop.exploitability is not None and self.measure.method != "exact":
             raise ValueError('stop.exploitability without a measure: set measure.method = "exact"')
+        if self.deep is not None and self.solver.method != "deep":
+            raise ValueError(f"[deep] is not for method {self.solver.method}: leave it out")
         return self
+
+    @property
+    def networks(self) -> DeepRecipe | None:
+        """The settings of the networks; None for methods with tables."""
+        return (self.deep or DeepRecipe()) if self.solver.method == "deep" else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +192,7 @@ class Recipe:
     checkpoint: CheckpointRecipe
     measure: MeasureRecipe
     table: dict[str, Any]
+    deep: DeepRecipe | None = None  # for method "deep"
 
     def __repr__(self) -> str:
         return f"Recipe({self.name}: {self.game.rules.name}, method {self.solver.method}, seed {self.solver.seed})"
@@ -193,6 +204,7 @@ class Recipe:
         menu = (game.menu.sizes, game.menu.caps, game.menu.all_in_threshold) if game.menu else None
         solver = {"method": self.solver.method, **self.solver.settings(), **self.solver.reservoirs.as_json()}
         parts = [game.rules.fingerprint, menu, game.cards.text(), solver]
+        parts += [self.deep.settings()] if self.deep else []
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -218,14 +230,16 @@ def load_table(name_or_path: str | Path) -> tuple[str, str, dict[str, Any]]:
 def read_recipe(table: Mapping[str, Any], *, name: str = "", where: str = "") -> Recipe:
     """Check a recipe's table; `where` names it in messages."""
     check_keys(table, where)
-    game = read_abstract_game(table, name=name, where=where, default_menu=DEFAULT_MENU)
+    sections = check_table(_Sections, {key: table[key] for key in SECTIONS[2:] if key in table}, where, REMEDY)
+    game = read_abstract_game(table, name=name, where=where, default_menu=DEFAULT_MENU, in_tables=not sections.networks)
     written = {"game": table["game"], **{key: table[key] for key in SECTIONS if key in table}}
     if game.betting is not None:
         written["betting"] = dict(game.betting)
-    sections = check_table(_Sections, {key: table[key] for key in SECTIONS[2:] if key in table}, where, REMEDY)
     _check_hole_cards(game.rules, sections, where)
+    if sections.networks:
+        _check_lossless(game, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
-    return Recipe(game.name, game, *parts, written)
+    return Recipe(game.name, game, *parts, written, sections.networks)
 
 
 def check_keys(table: Mapping[str, Any], where: str) -> None:
@@ -249,15 +263,37 @@ def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None
         raise error.at(where) from None
 
 
+def _check_lossless(game: AbstractGame, where: str) -> None:
+    """Refuse buckets for networks."""
+    streets = zip(street_names(game.rules.rounds), game.cards.streets, strict=True)
+    given = [f"{name} has {street.method} buckets" for name, street in streets if street.method != "lossless"]
+    given += ["public has clusters"] if game.cards.public else []
+    if given:
+        raise InputError(
+            f"cards: {given[0]}, but networks see the cards themselves", where=where, remedy="leave out [cards]"
+        )
+
+
 def with_stop(recipe: Recipe, stop: StopRecipe) -> Recipe:
     """The same recipe with another stopping rule; the fingerprint stays."""
     return replace(recipe, stop=stop, table={**recipe.table, "stop": stop.model_dump(exclude_none=True)})
 
 
+def with_device(recipe: Recipe, device: str) -> Recipe:
+    """The same recipe with networks on another device; the fingerprint stays."""
+    if recipe.deep is None:
+        raise InputError(f"device {shown(device)} for method {recipe.solver.method}", remedy="leave out --device")
+    if device not in DEVICES:
+        raise InputError(f"no device {shown(device)}", remedy=f"use {', '.join(DEVICES)}")
+    table = {**recipe.table, "deep": {**recipe.table.get("deep", {}), "device": device}}
+    return replace(recipe, deep=recipe.deep.model_copy(update={"device": device}), table=table)
+
+
 def with_solver(recipe: Recipe, solver: Mapping[str, Any]) -> Recipe:
     """The same game, bets and cards with another solver, and without stop and measure settings."""
-    checked = check_table(_Sections, {"solver": dict(solver)}, recipe.name, REMEDY).solver
-    table = {key: value for key, value in recipe.table.items() if key not in ("stop", "measure")}
+    checked = check_table(_Sections, {"solver": dict(solver)}, recipe.name, REMEDY)
+    table = {key: value for key, value in recipe.table.items() if key not in ("deep", "stop", "measure")}
     return replace(
-        recipe, solver=checked, stop=StopRecipe(), measure=MeasureRecipe(), table={**table, "solver": dict(solver)}
-    )
+        recipe, solver=checked.solver, stop=StopRecipe(), measure=MeasureRecipe(),
+        table={**table, "solver": dict(solver)}, deep=checked.networks,
+    )  # fmt: skip

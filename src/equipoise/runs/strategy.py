@@ -37,6 +37,12 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     if not folder.is_run:
         raise InputError(f"{shown(str(folder.path))} is no run", remedy="name the folder of a training")
     recipe = load_recipe(folder.path / RECIPE_FILE)
+    if recipe.deep:
+        raise InputError(
+            "a run of networks writes its strategy when it stops",
+            where=str(folder.path),
+            remedy="name the run without ?strategy",
+        )
     game = recipe.game
     for path in reversed(folder.listed()):
         try:

@@ -99,11 +99,12 @@ class AbstractGame:
 
 def read_abstract_game(
     table: Mapping[str, Any], *, name: str = "", where: str = "", game: str | GameRules | None = None,
-    default_menu: str | None = None,
+    default_menu: str | None = None, in_tables: bool = True,
 ) -> AbstractGame:  # fmt: skip
     """The abstract game of a recipe's keys `game`, `betting` and `cards`; `where` names the recipe in messages.
 
-    `game` replaces the one it names; `default_menu` is for no-limit games without `betting`.
+    `game` replaces the one it names; `default_menu` is for no-limit games without `betting`; without tables, lossless
+    streets may have any number of hands.
     """
     rules = game if isinstance(game, GameRules) else _read_game(table.get("game") if game is None else game, where)
     betting = None
@@ -113,7 +114,7 @@ def read_abstract_game(
     elif "betting" in table or default_menu is not None:
         betting = betting_table(table.get("betting", default_menu), where)
         BetMenu.from_table(betting, rules.rounds, name=name, where=where)  # errors here name the file
-    cards = read_card_recipe(table.get("cards", "lossless"), rules, where)
+    cards = read_card_recipe(table.get("cards", "lossless"), rules, where, in_tables=in_tables)
     return AbstractGame(rules, betting, cards, name or rules.name)
 
 

@@ -1,6 +1,6 @@
-"""The training loop: checks a recipe and its cost, builds or opens the abstraction, and runs the solver until it stops.
+"""The training loop: checks a recipe and its cost, prepares what it trains, and iterates until it should stop.
 
-The solver iterates in slices of about a second. After each slice, the loop reports progress, writes a checkpoint if one
+Training goes in slices of about a second. After each slice, the loop reports progress, writes a checkpoint if one
 is due, and stops if it should. Slices do not change results: a single-threaded run that stops by iterations ends with
 the same bits however often it was killed and resumed. Ctrl-C and SIGTERM end the slice and save the run.
 """
@@ -22,21 +22,18 @@ from equipoise.core.progress import Progress, Say
 from equipoise.core.signals import stopping
 from equipoise.runs.cost import Cost, cost_of
 from equipoise.runs.folder import Checkpoint, RunFolder
-from equipoise.runs.progress import Measured, TrainingProgress, average_regret
+from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe, with_stop
-from equipoise.runs.strategy_snapshots import StrategySnapshots
 from equipoise.solvers.registry import make_solver
-from equipoise.solvers.solver import Solver, StrategyName, table_of
-from equipoise.strategy.file import KINDS, save_strategy
-from equipoise.strategy.profile import Profile
-from equipoise.strategy.tables import Blocks, probabilities
+from equipoise.solvers.solver import Solver
+from equipoise.training.trainee import TableTrainee, Trained, Trainee
 from equipoise.tree.betting_tree import BettingTree
 
 SLICE = 1.0  # seconds
-PROGRESS_SHARE = 0.05  # maximum share of time spent on summing regrets
+PROGRESS_SHARE = 0.05  # maximum share of time spent on figures such as the sum of regrets
 
 OnProgress = Callable[[TrainingProgress], None]
-Measure = Callable[[Profile, BucketMap], Measured]
+Measure = Callable[[Trained], Measured]
 Make = Callable[[Recipe, BettingTree, BucketMap, int], Solver]
 
 
@@ -104,8 +101,9 @@ def run_training(
         folder.check_run()
     else:
         folder.check_new()
-    game = recipe.game
-    cost = cost_of(recipe, game.tree, thread_count(threads or recipe.solver.threads))
+    if recipe.deep:
+        _check_torch(recipe.deep.device)
+    cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
     cost.check(folder.path)
     with folder.locked():
         if resume:
@@ -120,10 +118,9 @@ def run_training(
         folder.keep_recipe(recipe)
         log(_cost_text(recipe, cost))
         checkpoint = folder.newest(recipe, log) if resume else None
-        buckets = game.buckets(on_stage)
         used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
-        solver = (make or _make_solver)(recipe, game.tree, buckets, used)
-        training = _Training(recipe, folder, buckets, solver, used, log, on_progress, measure)
+        trainee = _trainee(recipe, folder, used, on_stage, make)
+        training = _Training(recipe, folder, trainee, used, log, on_progress, measure)
         training.begin(checkpoint)
         with stopping() as asked:
             stopped = training.go(asked)
@@ -131,6 +128,23 @@ def run_training(
         if asked.is_set():
             stopped = "interrupted"  # even if Ctrl-C came as the run ended: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
+
+
+def _check_torch(device: str) -> None:
+    """Refuse to train networks without torch, or on a device that is not there."""
+    from equipoise.deep.torch_door import find_device
+
+    find_device(device)
+
+
+def _trainee(recipe: Recipe, folder: RunFolder, threads: int, on_stage: Progress | None, make: Make | None) -> Trainee:
+    """What the recipe trains, before the first iteration."""
+    if recipe.deep:
+        from equipoise.training.deep_trainee import DeepTrainee
+
+        return DeepTrainee(recipe, folder, threads)
+    buckets = recipe.game.buckets(on_stage)
+    return TableTrainee(recipe, folder, buckets, (make or _make_solver)(recipe, recipe.game.tree, buckets, threads))
 
 
 def _make_solver(recipe: Recipe, tree: BettingTree, buckets: BucketMap, threads: int) -> Solver:
@@ -178,8 +192,7 @@ class _Training:
 
     recipe: Recipe
     folder: RunFolder
-    buckets: BucketMap
-    solver: Solver
+    trainee: Trainee
     threads: int
     log: Say
     on_progress: OnProgress | None
@@ -187,23 +200,21 @@ class _Training:
 
     def __post_init__(self) -> None:
         self.stop = self.recipe.stop
-        self.blocks = Blocks.of(self.solver.layout)
-        self.snapshots = StrategySnapshots(self.folder, self.recipe.game, self.recipe.solver.reservoirs)
         self.seconds = 0.0
-        self.last = TrainingProgress(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
+        self.last = TrainingProgress(0, 0.0, 0, 0.0, 0.0)
         self.progress_cost = 0.0
         self.measured_at = 0.0  # training seconds
         self.saved_at = time.monotonic()
         self.saved: int | None = None  # iteration of the newest checkpoint
 
     def begin(self, checkpoint: Checkpoint | None) -> None:
-        """Start from a checkpoint, or from zero tables."""
+        """Start from a checkpoint, or from nothing."""
         if checkpoint:
-            checkpoint.restore(self.solver)
+            self.trainee.restore(checkpoint)
             self.seconds, self.saved = checkpoint.seconds, checkpoint.iteration
-        self.folder.cut_metrics(self.solver.iteration)
+        self.folder.cut_metrics(self.trainee.iteration)
         self.last = TrainingProgress(
-            self.solver.iteration, self.seconds, self.solver.nodes, 0, 0, *average_regret(self.solver, self.blocks),
+            self.trainee.iteration, self.seconds, self.trainee.nodes, 0, 0, **self.trainee.figures(),
             **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
@@ -223,11 +234,11 @@ class _Training:
         """Iterate until there is a reason to stop, and return it."""
         count, compiled = 1, False
         while not (reason := self._reason(asked)):
-            ends = (self.stop.iterations, self.snapshots.before_next(self.solver))
-            left = [end - self.solver.iteration for end in ends if end is not None]
+            ends = (self.stop.iterations, self.trainee.before_next())
+            left = [end - self.trainee.iteration for end in ends if end is not None]
             done = max(1, min([count, *left]))
             started = time.perf_counter()
-            self.solver.run(done)
+            self.trainee.run(done)
             took = time.perf_counter() - started
             if compiled:
                 self.seconds += took
@@ -249,7 +260,7 @@ class _Training:
 
     def _reason(self, asked: threading.Event) -> str:
         stop, known = self.stop, self.last.measured.exploitability
-        if stop.iterations is not None and self.solver.iteration >= stop.iterations:
+        if stop.iterations is not None and self.trainee.iteration >= stop.iterations:
             return "iterations"
         if stop.minutes is not None and self.seconds >= 60 * stop.minutes:
             return "minutes"
@@ -263,57 +274,49 @@ class _Training:
 
     def _report(self, *, measure: bool) -> None:
         started = time.perf_counter()
-        solver, before = self.solver, self.last
-        regret, visited = average_regret(solver, self.blocks)
+        trainee, before = self.trainee, self.last
+        figures = trainee.figures()
         self.progress_cost = time.perf_counter() - started
         since = self.seconds - before.seconds
         rates = [(now - then) / since if since > 0 else 0.0 for now, then in
-                 ((solver.iteration, before.iteration), (solver.nodes, before.nodes))]  # fmt: skip
+                 ((trainee.iteration, before.iteration), (trainee.nodes, before.nodes))]  # fmt: skip
         found = Measured()
-        if measure:
-            found = Measured.of({name: self._measure(name) for name in self.recipe.solver.strategies})
+        if measure and self.measure:
+            names = self.recipe.solver.strategies
+            found = Measured.of({name: self.measure(trainee.strategy(name)) for name in names})
             self.measured_at = self.seconds
-        numbers = (solver.iteration, self.seconds, solver.nodes, rates[0], rates[1], regret, visited)
         age = None if self.saved is None else time.monotonic() - self.saved_at
-        now = TrainingProgress(*numbers, seconds_left=self._left(rates[0]), checkpoint_age=age, **found._asdict())
+        rest = {"seconds_left": self._left(rates[0]), "checkpoint_age": age, **figures, **found._asdict()}
+        now = TrainingProgress(trainee.iteration, self.seconds, trainee.nodes, rates[0], rates[1], **rest)
         self.folder.add_metrics(now.as_json())
         known = found if any(value is not None for value in found) else before.measured
         self.last = TrainingProgress(**{**now.as_json(), **known._asdict()})
         if self.on_progress:
             self.on_progress(self.last)
 
-    def _measure(self, strategy: StrategyName) -> Measured:
-        chances = probabilities(self.solver.layout, table_of(self.solver, strategy))
-        return self.measure(Profile(self.solver.layout, chances), self.buckets) if self.measure else Measured()
-
     def _left(self, rate: float) -> float | None:
         """Seconds until the run ends, at this rate."""
         ends = [] if self.stop.minutes is None else [60 * self.stop.minutes - self.seconds]
         if self.stop.iterations is not None and rate > 0:
-            ends.append((self.stop.iterations - self.solver.iteration) / rate)
+            ends.append((self.stop.iterations - self.trainee.iteration) / rate)
         return max(0.0, min(ends)) if ends else None
 
     def _save(self) -> None:
-        if self.saved != self.solver.iteration:
-            self.folder.save(self.solver, self.recipe, self.seconds, self.threads, self.last.measured)
-            self.saved = self.solver.iteration
-            self.snapshots.forget()
+        trainee = self.trainee
+        if self.saved != trainee.iteration:
+            numbers = (trainee.iteration, trainee.nodes, self.seconds, self.threads, self.last.measured)
+            self.folder.save(Checkpoint(*numbers, trainee.arrays()), self.recipe)
+            self.saved = trainee.iteration
+            trainee.after_checkpoint()
         self.saved_at = time.monotonic()
 
     def finish(self, stopped: str) -> None:
-        """Write the last checkpoint, report progress, and save the strategies."""
+        """Write the last checkpoint, report progress, and write the final files."""
         self._save()
         measured = self.recipe.measure.method != "none" and stopped in ("iterations", "minutes")
-        if measured or self.solver.iteration > self.last.iteration:
+        trainee = self.trainee
+        if measured or trainee.iteration > self.last.iteration:
             self._report(measure=measured)
-        layout, strategy = self.solver.layout, self.recipe.solver.strategies[0]
-        table = table_of(self.solver, strategy)
-        chances = probabilities(layout, table, out=table)  # in place: the checkpoint has the table
-        about = {
-            "strategy": strategy, "iterations": self.solver.iteration, "seconds": self.seconds,
-            "nodes": self.solver.nodes,
-        }  # fmt: skip
-        for kind in KINDS:
-            save_strategy(self.folder.path / f"strategy.{kind}", self.recipe.game, chances, kind, about)
-        self.snapshots.finish(self.solver.iteration, self.log)
-        self.log(f"stopped at iteration {self.solver.iteration:,}: {stopped}")
+        about = {"iterations": trainee.iteration, "seconds": self.seconds, "nodes": trainee.nodes}
+        trainee.write(about, self.log)
+        self.log(f"stopped at iteration {trainee.iteration:,}: {stopped}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.agent import Agent
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.table import TableAgent
@@ -16,12 +17,12 @@ from equipoise.core.progress import Progress, Say
 from equipoise.measure.best_response import Measurement, exploitability
 from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
+from equipoise.runs.cost import MOST_SLOTS
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.progress import Measured
-from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
-from equipoise.strategy.profile import Profile
+from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe, with_device
 from equipoise.training.loop import Measure, OnProgress, Run, run_training
-from equipoise.tree.betting_tree import build_tree
+from equipoise.training.trainee import TableStrategy, Trained
 
 HANDS = 1000  # of local best response
 PROGRESS = "progress"  # stem of the report files
@@ -36,6 +37,7 @@ def train(
     minutes: float | None = None,
     iterations: int | None = None,
     threads: int | None = None,
+    device: str | None = None,
     overrides: Sequence[str] = (),
     on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
@@ -44,13 +46,16 @@ def train(
     """Train a recipe (a value, a built-in name or a TOML file) in the folder `out`, or continue there with `resume`.
 
     `overrides` are texts such as `solver.seed=7`. `minutes` and `iterations` are totals of the run and replace those of
-    the recipe. `threads`: 0 for all cores. `on_progress` is called about once a second, `on_stage` while buckets are
-    built, `say` with each line of the log. Ctrl-C saves the run and stops it.
+    the recipe. `threads`: 0 for all cores. `device` is where networks are trained: cpu, cuda or auto. `on_progress` is
+    called about once a second, `on_stage` while buckets are built, `say` with each line of the log. Ctrl-C saves the
+    run and stops it.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
     elif overrides:
         raise InputError("overrides for a recipe that is already loaded", remedy="give them to load_recipe")
+    if device is not None:
+        recipe = with_device(recipe, device)
     run = run_training(
         recipe, out, resume=resume, minutes=minutes, iterations=iterations, threads=threads, on_progress=on_progress,
         on_stage=on_stage, say=say, measure=measure_of(recipe, threads or 0),
@@ -65,6 +70,7 @@ def resume_training(
     minutes: float | None = None,
     iterations: int | None = None,
     threads: int | None = None,
+    device: str | None = None,
     overrides: Sequence[str] = (),
     on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
@@ -75,7 +81,7 @@ def resume_training(
     folder.check_run()
     return train(
         folder.path / RECIPE_FILE, folder.path, resume=True, minutes=minutes, iterations=iterations, threads=threads,
-        overrides=overrides, on_progress=on_progress, on_stage=on_stage, say=say,
+        device=device, overrides=overrides, on_progress=on_progress, on_stage=on_stage, say=say,
     )  # fmt: skip
 
 
@@ -84,39 +90,56 @@ def measure_of(recipe: Recipe, threads: int) -> Measure | None:
     if recipe.measure.method == "none":
         return None
     if recipe.measure.method == "lbr":
-        return _bound(recipe.measure.hands or HANDS, threads)
-    rules, menu, used = recipe.game.rules, recipe.game.menu, thread_count(threads)
-    tree = build_tree(rules, menu)
-    try:
-        large = Measurement(rules, CardBlindStrategy("uniform"), tree, used).is_large
-    except InputError:
-        large = True
-    if large and rules.rounds > 1:
+        return _bound(recipe, threads)
+    rules, menu = recipe.game.rules, recipe.game.menu
+    if _is_large(recipe, thread_count(threads)):
         raise InputError(
             f"measure.method: an exact measurement of {rules.name} takes longer than a run can wait",
             remedy='set measure.method = "lbr", or "none" and use equipoise measure afterwards',
         )
 
-    def measure(profile: Profile, buckets: BucketMap) -> Measured:
-        agent = profile_agent("trained", profile, buckets)
+    def measure(strategy: Trained) -> Measured:
+        assert isinstance(strategy, TableStrategy)
+        agent = profile_agent("trained", *strategy)
         return Measured(exploitability(rules, agent, menu=menu, threads=threads).exploitability)
 
     return measure
 
 
-def _bound(hands: int, threads: int) -> Measure:
+def _is_large(recipe: Recipe, threads: int) -> bool:
+    """Does an exact measurement take too long, or networks a table that is too large?"""
+    game = recipe.game
+    if recipe.deep and game.layout.slots > MOST_SLOTS:
+        return True
+    if game.rules.rounds == 1:
+        return False
+    try:
+        return Measurement(game.rules, CardBlindStrategy("uniform"), game.tree, threads).is_large
+    except InputError:
+        return True
+
+
+def _bound(recipe: Recipe, threads: int) -> Measure:
     """Local best response, always on the same deals, so that the values differ by strategy only."""
 
-    def measure(profile: Profile, buckets: BucketMap) -> Measured:
-        agent = TableAgent("trained", profile.layout, profile.chances, buckets)
-        found = local_best_response(agent, hands=hands, threads=threads)
+    def measure(strategy: Trained) -> Measured:
+        found = local_best_response(_agent(recipe, strategy), hands=recipe.measure.hands or HANDS, threads=threads)
         return Measured(lbr_mbb=found.lbr, lbr_ci95_mbb=found.ci95)
 
     return measure
 
 
+def _agent(recipe: Recipe, strategy: Trained) -> Agent:
+    """A strategy as a player."""
+    if isinstance(strategy, TableStrategy):
+        return TableAgent("trained", strategy.profile.layout, strategy.profile.chances, strategy.buckets)
+    network = import_module("equipoise.agents.network")  # here: it imports torch
+    agent: Agent = network.network_agent("trained", recipe.game, strategy)
+    return agent
+
+
 def draw_progress(run: Run) -> None:
-    """Write the metrics of a run as CSV and JSON, and plot regret and exploitability against time."""
+    """Write the metrics of a run as CSV and JSON, and plot regret or loss, and exploitability, against time."""
     rows = RunFolder(run.folder).read_metrics()
     try:
         write_report(run.folder / PROGRESS, run.as_json(), rows, _draw)
@@ -125,10 +148,11 @@ def draw_progress(run: Run) -> None:
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
-    drawn = [row for row in rows if row["regret"] > 0]
-    axes.plot([row["seconds"] for row in drawn], [row["regret"] for row in drawn], color="tab:gray")
+    key = "loss" if rows and "loss" in rows[0] else "regret"
+    drawn = [row for row in rows if row[key] > 0]
+    axes.plot([row["seconds"] for row in drawn], [row[key] for row in drawn], color="tab:gray")
     axes.set_xlabel("seconds of training")
-    axes.set_ylabel("average positive regret", color="tab:gray")
+    axes.set_ylabel({"loss": "loss of the networks", "regret": "average positive regret"}[key], color="tab:gray")
     if drawn:
         axes.set_yscale("log")
     if any(row.get(f"{prefix}exploitability_mbb") for row in rows for prefix in PREFIXES):

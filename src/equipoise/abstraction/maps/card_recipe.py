@@ -124,8 +124,13 @@ class CardRecipe(CheckedModel):
         return street_names(rules.rounds).index(self.public.street)
 
 
-def read_card_recipe(table: Mapping[str, Any] | str, rules: GameRules, where: str = "") -> CardRecipe:
-    """Read and check a `[cards]` table for a game; the word `lossless` stands for all streets."""
+def read_card_recipe(
+    table: Mapping[str, Any] | str, rules: GameRules, where: str = "", *, in_tables: bool = True
+) -> CardRecipe:
+    """Read and check a `[cards]` table for a game; the word `lossless` stands for all streets.
+
+    Hands that are kept `in_tables` must not be too many.
+    """
     if isinstance(table, str):
         table = dict.fromkeys(street_names(rules.rounds), table)
     if not isinstance(table, Mapping):
@@ -150,7 +155,7 @@ def read_card_recipe(table: Mapping[str, Any] | str, rules: GameRules, where: st
     try:
         _check_public(rules, recipe, names)
         for number, name in enumerate(names):
-            _check_street(rules, number, name, recipe)
+            _check_street(rules, number, name, recipe, in_tables)
     except InputError as error:
         raise error.at(where) from None
     return recipe
@@ -166,12 +171,12 @@ def load_recipe_table(path: str | Path) -> dict[str, Any]:
     return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
 
 
-def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:
+def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe, in_tables: bool) -> None:
     """Refuse what would otherwise fail only while the street is built, perhaps after hours."""
     street = recipe.streets[number]
     if street.method == "lossless":
         hands = HandIndexer(rules.deals(number), rules.deck).size
-        if hands > MOST_LOSSLESS:
+        if hands > MOST_LOSSLESS and in_tables:
             raise InputError(f"{name}: lossless has {hands:,} hands, too many for a table", remedy="give it buckets")
         return
     assert street.buckets is not None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "equipoise train leduc --out runs/leduc --minutes 0.1 --set solver.seed=7",
         "equipoise train --resume runs/leduc --minutes 0.2",
+        "equipoise train leduc-deep --out runs/leduc-deep --iterations 20 --device cpu",
     ),
 )
 def train(
@@ -39,16 +40,20 @@ def train(
     threads: Annotated[
         int | None, typer.Option(min=0, help="Number of threads; 0: all cores; 1: reproducible.")
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="Where networks are trained: cpu, cuda or auto (method deep).")
+    ] = None,
     overrides: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Train a blueprint from a recipe, or continue a run. Ctrl-C and SIGTERM save it and stop."""
+    """Train a blueprint (tables or networks) from a recipe, or continue a run. Ctrl-C and SIGTERM save it and stop."""
     begin = _trainer(recipe, out, resume)
     with training() as show:
         run = begin(
             minutes=minutes,
             iterations=iterations,
             threads=threads,
+            device=device,
             overrides=overrides or (),
             on_progress=show.progress,
             on_stage=show.stage,

@@ -111,12 +111,16 @@ class TrainingLines(_Lines):
     def progress(self, now: TrainingProgress) -> None:
         """Report the progress of the run."""
         text = f"iteration {now.iteration:,}  {rate_text(now.iterations_per_second)}/s"
-        text += f"  {rate_text(now.nodes_per_second)} nodes/s  regret {now.regret:.3g}"
+        text += f"  {rate_text(now.nodes_per_second)} nodes/s  {_learning(now)}"
         if now.measured_text:
             text += f"  {now.measured_text}"
         if now.seconds_left is not None:
             text += f"  {duration(now.seconds_left)} left"
         self.show(text)
+
+
+def _learning(now: TrainingProgress) -> str:
+    return f"regret {now.regret or 0:.3g}" if now.loss is None else f"loss {now.loss:.3g}"
 
 
 @contextmanager

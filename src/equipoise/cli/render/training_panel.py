@@ -89,9 +89,9 @@ class TrainingPanel:
         since = time.monotonic() - self.seen
         rows = [
             ("iterations", f"{now.iteration:,}"),
-            ("iterations/s", f"{now.iterations_per_second:,.0f}"),
+            ("iterations/s", _rate(now.iterations_per_second)),
             ("nodes/s", f"{now.nodes_per_second:,.0f}"),
-            ("average positive regret", f"{now.regret:.4g}"),
+            *_learning(now),
             ("last measured", now.measured_text or "nothing yet"),
             ("time trained", duration(now.seconds)),
             ("time left", "unknown" if now.seconds_left is None else duration(max(0.0, now.seconds_left - since))),
@@ -100,6 +100,18 @@ class TrainingPanel:
         for name, value in rows:
             table.add_row(name, value)
         return table
+
+
+def _rate(value: float) -> str:
+    """A rate; networks do few iterations a second."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _learning(now: TrainingProgress) -> list[tuple[str, str]]:
+    """The figures of tables, or of networks."""
+    if now.loss is None:
+        return [("average positive regret", f"{now.regret or 0:.4g}")]
+    return [("loss", f"{now.loss:.4g}"), ("samples in memory", f"{now.samples or 0:,}")]
 
 
 def _age(age: float | None, since: float) -> str:

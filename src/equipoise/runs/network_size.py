@@ -1,0 +1,44 @@
+"""The sizes of Deep CFR's networks and memories, known before torch is imported.
+
+`deep/network.py` and `deep/betting_features.py` build what is counted here; the tests compare.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise.games.rules import GameRules
+from equipoise.tree.betting_tree import DECISION, BettingTree
+
+FLOAT = 4  # bytes
+
+
+def bytes_per_sample(actions: int) -> int:
+    """Memory of one sample: hand key, node, iteration, and a number for each action."""
+    return 8 + 4 + 4 + FLOAT * actions
+
+
+def most_actions(tree: BettingTree) -> int:
+    """The largest number of actions of a decision."""
+    return int(tree.num_children[tree.kind == DECISION].max())
+
+
+def feature_count(tree: BettingTree) -> int:
+    """Numbers that describe the betting: two for each position of each street's longest betting, and three more."""
+    above = np.maximum(tree.parent, 0)
+    step = (tree.kind[above] == DECISION) & (tree.street[above] == tree.street) & (tree.parent >= 0)
+    depth = np.zeros(len(tree), np.int64)  # actions before a node on its street
+    while not np.array_equal(deeper := np.where(step, depth[above] + 1, 0), depth):
+        depth = deeper
+    return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
+
+
+def parameter_count(rules: GameRules, features: int, actions: int, hidden: int) -> int:
+    """The number of parameters of a network: embeddings, then layers from inputs to outputs, with biases."""
+    boards, wide = len(rules.deals(rules.rounds - 1)) - 1, 3 * hidden
+    marks = rules.deck.size + rules.deck.ranks + rules.deck.suits
+    layers = [
+        (hidden * (2 if boards else 1), wide), (wide, wide), (wide, wide), (features, hidden), (hidden, hidden),
+        (wide + hidden, hidden), (hidden, hidden), (hidden, hidden), (hidden, actions),
+    ]  # fmt: skip
+    return (1 + boards) * marks * hidden + sum((inputs + 1) * outputs for inputs, outputs in layers)
