@@ -144,7 +144,7 @@ def backward(
         d_j = torch.addmm(d_j, d_j, w[name].T)
     d_j *= j1 > 0
     d_card = torch.zeros_like(card_part).index_add_(0, hand, d_j)
-    d_bet = torch.zeros((len(decision), d_j.shape[1]), device=d_j.device).index_add_(0, spot, d_j)
+    d_bet = d_j.new_zeros(len(decision), d_j.shape[1]).index_add_(0, spot, d_j)
     torch.mm(b2.T, d_bet, out=d["joint1_bet"])
     d_b = d_bet @ w["joint1_bet"].T
     d_b *= b2 > 0

@@ -1,0 +1,136 @@
+"""The gradient written by hand is the true one; training finds what the memory holds."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from equipoise import build_tree
+
+torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+from equipoise.deep.batches import Batches, Merged
+from equipoise.deep.encoding import DeviceEncoding, Encoding
+from equipoise.deep.fitting import FitSettings, backward, fit, target_scale
+from equipoise.deep.network import Network
+from equipoise.deep.reservoir import Reservoir, Samples
+from naive_deep import cards_of_key, legal_softmax, network_output, random_networks
+
+HIDDEN = 6
+CUTS = ("card2 skip", "card3 skip", "bet2 skip", "cards", "betting", "joint2 skip", "joint3 skip", "mean", "spread")
+
+
+class Double(DeviceEncoding):
+    """An encoding in float64."""
+
+    def multi_hot(self, keys: np.ndarray) -> torch.Tensor:
+        return super().multi_hot(keys).double()
+
+
+@cache
+def encoded(game: str) -> Encoding:
+    return Encoding(build_tree(game))
+
+
+def memory_of(encoding: Encoding, count: int) -> Reservoir:
+    """Random information sets, each with targets that depend on its hand and node, and noise."""
+    rng = np.random.default_rng(4)
+    dealt, _ = encoding.hands.deal(np.random.SeedSequence(4), 40)
+    nodes, deal = rng.choice(encoding.nodes, count), rng.integers(40, size=count)
+    keys = dealt[deal, encoding.tree.player[nodes], encoding.tree.street[nodes]]
+    means = np.random.default_rng(5).normal(size=(40, len(encoding.tree), encoding.actions))[deal, nodes]
+    targets = (means + 0.1 * rng.normal(size=means.shape)) * encoding.legal[encoding.decision[nodes]]
+    memory = Reservoir(count, encoding.actions)
+    iterations = rng.integers(1, 4, count).astype(np.uint32)
+    memory.add(Samples(keys, nodes.astype(np.int32), iterations, targets.astype(np.float32)), np.random.SeedSequence(6))
+    return memory
+
+
+def drawn(game: str) -> Merged:
+    encoding = encoded(game)
+    weights = np.array([0, 0.5, 1, 1.5], np.float32)
+    batches = Batches(60, encoding.decision, encoding.actions)
+    batch = batches.draw(memory_of(encoding, 300), weights, 2.0, np.array([5], np.uint64))
+    return batch._replace(weight=batch.weight.astype(np.float64), target=batch.target.astype(np.float64))
+
+
+def by_hand(game: str, batch: Merged, network: torch.Tensor, is_strategy: bool) -> tuple[float, torch.Tensor]:
+    encoding = encoded(game)
+    where = Double(encoding, torch.from_numpy(encoding.features).double(), torch.from_numpy(encoding.legal))
+    shape, gradient = encoding.shape(HIDDEN), torch.full_like(network, torch.nan)
+    stacks = [Network(shape, vector[None]) for vector in (network, gradient)]
+    for stack in stacks:
+        stack.marks = stack.marks.double()
+    with torch.inference_mode():
+        loss = backward(stacks[0], stacks[1], batch, where, is_strategy)
+    return float(loss), gradient
+
+
+def automatic(
+    game: str, batch: Merged, network: torch.Tensor, is_strategy: bool, cut: str = ""
+) -> tuple[float, torch.Tensor]:
+    """The loss and its gradient, pair by pair."""
+    encoding = encoded(game)
+    parameters = network.clone().requires_grad_()
+    loss = torch.zeros((), dtype=torch.float64)
+    for hand, spot, weight, target in zip(batch.hand, batch.spot, batch.weight, batch.target, strict=True):
+        decision = batch.decision[spot]
+        features = torch.from_numpy(encoding.features[decision]).double()
+        cards = cards_of_key(int(batch.key[hand]))
+        output = network_output(encoding.shape(HIDDEN), parameters, cards, features, cut)
+        actions = int(encoding.legal[decision].sum())
+        output = legal_softmax(output, actions) if is_strategy else output
+        loss = loss + weight * (output - torch.from_numpy(target))[:actions].square().sum()
+    loss.backward()
+    assert parameters.grad is not None
+    return float(loss.detach()), parameters.grad
+
+
+@pytest.mark.parametrize("is_strategy", [False, True])
+@pytest.mark.parametrize("game", ["kuhn", "leduc", "holdem.flop"])
+def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
+    shape, batch = encoded(game).shape(HIDDEN), drawn(game)
+    network = random_networks(shape, 1, seed=2)[0].double()
+    loss, gradient = by_hand(game, batch, network, is_strategy)
+    expected_loss, expected = automatic(game, batch, network, is_strategy)
+    assert loss == pytest.approx(expected_loss, rel=1e-12)
+    parts = zip(shape.parts, torch.split(gradient, shape.sizes), torch.split(expected, shape.sizes), strict=True)
+    for name, found, true in parts:
+        assert float(true.abs().max()) > 1e-6, name
+        assert torch.allclose(found, true, rtol=1e-9, atol=1e-13), name
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_gradient_that_forgets_a_term_differs(cut: str) -> None:
+    network = random_networks(encoded("leduc").shape(HIDDEN), 1, seed=2)[0].double()
+    batch = drawn("leduc")
+    loss, gradient = by_hand("leduc", batch, network, False)
+    wrong_loss, wrong = automatic("leduc", batch, network, False, cut)
+    assert loss == pytest.approx(wrong_loss, rel=1e-12)
+    assert not torch.allclose(gradient, wrong, rtol=1e-3, atol=1e-6)
+
+
+def test_training_finds_the_mean_of_each_information_set() -> None:
+    encoding, shape = encoded("kuhn"), encoded("kuhn").shape(16)
+    memory, where = memory_of(encoding, 2000), encoding.on(torch.device("cpu"))
+    torch.set_num_threads(1)
+    start = shape.start(torch.Generator().manual_seed(1))
+    settings = FitSettings(steps=800, batch=256, learning_rate=0.01, weight_power=1.0)
+    parameters, loss = fit(shape, start, memory, where, settings, np.random.SeedSequence(1))
+    again, _ = fit(shape, start, memory, where, settings, np.random.SeedSequence(1))
+    other, _ = fit(shape, start, memory, where, settings, np.random.SeedSequence(2))
+    assert torch.equal(parameters, again)
+    assert not torch.equal(parameters, other)
+    assert loss < 0.2
+    samples, errors, untrained = memory.samples, [], []
+    for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
+        here = (samples.node == node) & (samples.key == key)
+        mean = np.average(samples.target[here], axis=0, weights=samples.iteration[here]) / target_scale(memory)
+        features = torch.from_numpy(encoding.features[encoding.decision[node]]).double()
+        output = network_output(shape, parameters.double(), cards_of_key(key), features).numpy()
+        errors.append(np.abs(output - mean)[encoding.legal[encoding.decision[node]]].max())
+        untrained.append(np.abs(mean).max())
+    assert max(errors) < 0.15
+    assert max(untrained) > 0.5
