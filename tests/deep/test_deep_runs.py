@@ -16,32 +16,32 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
-import equipoise  # noqa: E402
-from equipoise import InputError, load_game, load_strategy  # noqa: E402
-from equipoise.agents.blueprint import profile_agent  # noqa: E402
-from equipoise.agents.card_blind import CardBlindStrategy  # noqa: E402
-from equipoise.cli.commands.registry import app  # noqa: E402
-from equipoise.core.files.array_file import load_arrays, save_arrays  # noqa: E402
-from equipoise.deep.encoding import Encoding  # noqa: E402
-from equipoise.deep.file import load_networks  # noqa: E402
-from equipoise.deep.learner import DeepCFR  # noqa: E402
-from equipoise.deep.reservoir import Samples  # noqa: E402
-from equipoise.games.gamedef import write_gamedef  # noqa: E402
-from equipoise.measure.best_response import exploitability  # noqa: E402
-from equipoise.runs import cost  # noqa: E402
-from equipoise.runs.cost import cost_of  # noqa: E402
-from equipoise.runs.folder import FORMAT, RunFolder  # noqa: E402
-from equipoise.runs.network_size import (  # noqa: E402
+import equipoise
+from equipoise import InputError, load_game, load_strategy
+from equipoise.agents.blueprint import profile_agent
+from equipoise.agents.card_blind import CardBlindStrategy
+from equipoise.cli.commands.registry import app
+from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.deep.encoding import Encoding
+from equipoise.deep.file import load_networks
+from equipoise.deep.learner import DeepCFR
+from equipoise.deep.reservoir import Samples
+from equipoise.games.gamedef import write_gamedef
+from equipoise.measure.best_response import exploitability
+from equipoise.runs import cost
+from equipoise.runs.cost import cost_of
+from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.network_size import (
     bytes_per_sample,
     feature_count,
     most_actions,
     parameter_count,
 )  # fmt: skip
-from equipoise.runs.recipe import Recipe, load_recipe, read_recipe  # noqa: E402
-from equipoise.runs.recipe_list import shipped_recipes  # noqa: E402
-from equipoise.training.deep_trainee import DeepTrainee  # noqa: E402
-from equipoise.training.loop import Run, run_training  # noqa: E402
-from equipoise.training.train import measure_of  # noqa: E402
+from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
+from equipoise.runs.recipe_list import shipped_recipes
+from equipoise.training.deep_trainee import DeepTrainee
+from equipoise.training.loop import Run, run_training
+from equipoise.training.train import measure_of
 
 TINY = {"hidden": 8, "traversals": 40, "memory": 500, "steps": 5, "batch": 32, "average_steps": 20, "device": "cpu"}
 ALGORITHMS = ("sd-cfr", "deep-cfr")

@@ -74,6 +74,8 @@ def test_strategies_are_those_of_the_definitions() -> None:
 
 def test_regret_matching_by_hand() -> None:
     outputs = torch.tensor([[3.0, 1.0, -5.0], [-3.0, -1.0, 7.0], [0.0, 0.0, 0.0], [-2.0, 0.0, -1.0], [1e-20, -1, 5.0]])
-    legal = torch.tensor([[True, True, True], [True, True, False], [True, True, False], [True] * 3, [True, True, False]])
+    legal = torch.tensor(
+        [[True, True, True], [True, True, False], [True, True, False], [True] * 3, [True, True, False]]
+    )
     expected = [[0.75, 0.25, 0], [0, 1, 0], [0.5, 0.5, 0], [0, 1, 0], [1, 0, 0]]
     assert matched(outputs, legal).tolist() == pytest.approx(np.array(expected))

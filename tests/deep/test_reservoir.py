@@ -10,6 +10,8 @@ from scipy.stats import chi2
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
+import itertools
+
 from equipoise.deep.reservoir import Reservoir, Samples
 
 SIZE, ITEMS, ROUNDS = 20, 200, 4000
@@ -26,7 +28,7 @@ def numbered(first: int, end: int, actions: int = 2) -> Samples:
 
 def reservoir(seed: int) -> np.ndarray:
     memory = Reservoir(SIZE, 2)
-    for part, (first, end) in enumerate(zip(PARTS, PARTS[1:], strict=False)):
+    for part, (first, end) in enumerate(itertools.pairwise(PARTS)):
         memory.add(numbered(first, end), np.random.SeedSequence(seed, spawn_key=(part,)))
     assert len(memory) == SIZE
     assert memory.seen == ITEMS

@@ -27,7 +27,6 @@ from equipoise.agents.translate import TRANSLATIONS
 from equipoise.agents.user_code import is_reference, load_object
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
-from equipoise.core.extras import require_extra
 from equipoise.core.files.shipped import no_such
 from equipoise.core.files.text import is_file, is_folder
 from equipoise.games.bet_menu import BetMenu
@@ -107,7 +106,6 @@ class What:
 
     def open_networks(self, path: Path, game: str | GameRules) -> NetworkFile:
         """The networks of a run or file; their game must be `game`, if given."""
-        require_extra("deep", "an agent of networks")
         from equipoise.deep.file import load_networks
 
         file = load_networks(path, self.device or "cpu")
@@ -179,9 +177,9 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
         return named_player(named, asked.rules(game), asked.menu, asked.post, asked.translate)
     if networks := asked.networks:
         file = asked.open_networks(networks, game)
-        from equipoise.agents.network import network_agent
+        from equipoise.agents.network import NetworkAgent
 
-        return network_agent(what, file, asked.post, asked.translate)
+        return NetworkAgent(what, file.mixture, file.name, asked.post, asked.translate)
     strategy = asked.open(game, copied=copied)
     return TableAgent(what, strategy.game.layout, strategy.stored, strategy.buckets, asked.post, asked.translate)
 

@@ -16,7 +16,6 @@ from equipoise.agents.postprocess import PostProcess, process_rows
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.jit import F64, U8
-from equipoise.deep.file import NetworkFile
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Tensor
 from equipoise.games.rules import PLAYERS
@@ -33,7 +32,7 @@ class NetworkAgent(TreeAgent):
 
     name: str
     mixture: Mixture
-    fingerprint: str  # of its networks
+    fingerprint: str = ""  # of its networks
     post: PostProcess = field(default_factory=PostProcess)
     translation: str = "pseudo-harmonic"
     _kept: OrderedDict[tuple[Any, ...], F64] = field(default_factory=OrderedDict)
@@ -68,13 +67,6 @@ class NetworkAgent(TreeAgent):
     @property
     def _first(self) -> U8:
         return first_decisions(self.tree)
-
-
-def network_agent(
-    name: str, file: NetworkFile, post: PostProcess | None = None, translation: str = "pseudo-harmonic"
-) -> NetworkAgent:
-    """The agent of a file of networks."""
-    return NetworkAgent(name, file.mixture, file.name, post or PostProcess(), translation)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +132,9 @@ def _agent(recipe: Recipe, strategy: Trained) -> Agent:
     """A strategy as a player."""
     if isinstance(strategy, TableStrategy):
         return TableAgent("trained", strategy.profile.layout, strategy.profile.chances, strategy.buckets)
-    network = import_module("equipoise.agents.network")  # here: it imports torch
-    agent: Agent = network.network_agent("trained", recipe.game, strategy)
-    return agent
+    from equipoise.agents.network import NetworkAgent  # here: it imports torch
+
+    return NetworkAgent("trained", strategy)
 
 
 def draw_progress(run: Run) -> None:
