@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'
 
 from equipoise.deep.batches import Batches, Merged
 from equipoise.deep.encoding import DeviceEncoding, Encoding
-from equipoise.deep.fitting import FitSettings, backward, fit, target_scale
+from equipoise.deep.fitting import BatchTensors, FitSettings, backward, fit, target_scale
 from equipoise.deep.network import Network
 from equipoise.deep.reservoir import Reservoir, Samples
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks
@@ -64,7 +64,7 @@ def by_hand(game: str, batch: Merged, network: torch.Tensor, is_strategy: bool) 
     for stack in stacks:
         stack.marks = stack.marks.double()
     with torch.inference_mode():
-        loss = backward(stacks[0], stacks[1], batch, where, is_strategy)
+        loss = backward(stacks[0], stacks[1], BatchTensors.of(batch, where), where, is_strategy)
     return float(loss), gradient
 
 

@@ -122,13 +122,13 @@ def _bound(recipe: Recipe, threads: int) -> Measure:
     """Local best response, always on the same deals, so that the values differ by strategy only."""
 
     def measure(strategy: Trained) -> Measured:
-        found = local_best_response(_agent(recipe, strategy), hands=recipe.measure.hands or HANDS, threads=threads)
+        found = local_best_response(_agent(strategy), hands=recipe.measure.hands or HANDS, threads=threads)
         return Measured(lbr_mbb=found.lbr, lbr_ci95_mbb=found.ci95)
 
     return measure
 
 
-def _agent(recipe: Recipe, strategy: Trained) -> Agent:
+def _agent(strategy: Trained) -> Agent:
     """A strategy as a player."""
     if isinstance(strategy, TableStrategy):
         return TableAgent("trained", strategy.profile.layout, strategy.profile.chances, strategy.buckets)
