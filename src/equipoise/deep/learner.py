@@ -44,7 +44,7 @@ class DeepCFR:
         self.encoding = Encoding(tree)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
-        self.traversals = Traversals(self.where, threads)
+        self.traversals = Traversals(self.where, threads, settings.pot_power)
         self._trainers: dict[FitSettings, GraphTrainer] = {}
         self.iteration = 0
         self.nodes = 0

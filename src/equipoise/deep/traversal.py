@@ -3,7 +3,8 @@
 (Brown and others 2019, Algorithm 2.) At the walker's decisions a traversal takes every action, at the opponent's one
 that is drawn from its strategy. All traversals are at the same depth, so one network call a level answers for all of
 them; kernels do the rest. On the way back, the walker's decisions give samples of advantages (value of an action minus
-value of the decision, in big blinds), the opponent's decisions samples of its strategy.
+value of the decision, in big blinds), the opponent's decisions samples of its strategy. All samples of an information
+set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ class WalkTree(NamedTuple):
     player: I8
     first_child: I32
     num_children: U8
-    chips: I32  # [node] what the loser of a terminal node loses
+    chips: I32  # what the loser of a terminal node loses
+    unit: F32  # chips in one unit of an advantage
 
     @classmethod
-    def of(cls, tree: BettingTree) -> WalkTree:
-        """The arrays of a tree."""
-        return cls(tree.kind, tree.player, tree.first_child, tree.num_children, tree.chips.min(axis=1))
+    def of(cls, tree: BettingTree, pot_power: float) -> WalkTree:
+        """The arrays of a tree. The unit is the big blind, times the pot in big blinds to the power `pot_power`."""
+        blind = tree.rules.big_blind
+        unit = blind * (tree.chips.sum(axis=1) / blind) ** pot_power
+        arrays = (tree.kind, tree.player, tree.first_child, tree.num_children, tree.chips.min(axis=1))
+        return cls(*arrays, unit.astype(np.float32))
 
 
 class Rows(NamedTuple):
@@ -124,9 +129,9 @@ def expand_level(mine: I32, theirs: I32, chance: F32, random: U64, tree: WalkTre
 
 
 @kernel
-def back_up(mine: I32, theirs: I32, chance: F32, scale: Int, tree: WalkTree, rows: Rows, target: F32) -> None:
-    """The values of a level whose children have theirs. IN: int32[row] twice, float32[walker's row, action], chips of
-    one unit; IN OUT: rows; OUT: float32[walker's row, action] advantages.
+def back_up(mine: I32, theirs: I32, chance: F32, tree: WalkTree, rows: Rows, target: F32) -> None:
+    """The values of a level whose children have theirs. IN: int32[row] twice, float32[walker's row, action]; IN OUT:
+    rows; OUT: float32[walker's row, action] advantages.
     """
     for row in theirs:
         rows.value[row] = rows.value[rows.child[row]]
@@ -138,7 +143,7 @@ def back_up(mine: I32, theirs: I32, chance: F32, scale: Int, tree: WalkTree, row
             mean += chance[i, action] * rows.value[child + action]
         rows.value[row] = mean
         for action in range(count):
-            target[i, action] = (rows.value[child + action] - mean) / np.float32(scale)
+            target[i, action] = (rows.value[child + action] - mean) / tree.unit[rows.node[row]]
 
 
 class Level(NamedTuple):
@@ -164,10 +169,11 @@ class Traversals:
 
     where: DeviceEncoding
     threads: int = 1
+    pot_power: float = 0.0  # advantages are divided by the pot, in big blinds, to this power
 
     @cached_property
     def tree(self) -> WalkTree:
-        return WalkTree.of(self.where.encoding.tree)
+        return WalkTree.of(self.where.encoding.tree, self.pot_power)
 
     @cached_property
     def chunk(self) -> int:
@@ -256,10 +262,9 @@ class _Chunk:
 
     def _walk_up(self, levels: list[Level]) -> list[F32]:
         """The advantages of each level."""
-        unit = self.encoding.tree.rules.big_blind
         targets = [np.zeros_like(level.my_chance) for level in levels]
         for level, target in zip(reversed(levels), reversed(targets), strict=True):
-            back_up(level.mine, level.theirs, level.my_chance, unit, self.tree, self.rows, target)
+            back_up(level.mine, level.theirs, level.my_chance, self.tree, self.rows, target)
         return targets
 
     def _samples(self, player: int, rows: I32, numbers: F32) -> Samples:

@@ -27,6 +27,7 @@ class DeepRecipe(CheckedModel):
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
+    pot_power: float = Field(default=0.0, ge=0, le=1)  # advantages are divided by the pot to this power
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
     keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
     device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint
