@@ -21,9 +21,9 @@ from equipoise.deep.mixture import Mixture
 from equipoise.deep.torch_door import find_device
 from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.file import NETWORKS
 
 FORMAT = "equipoise networks 1"
-IN_A_RUN = "strategy.networks"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -51,7 +51,7 @@ def load_networks(path: str | Path, device: str = "cpu") -> NetworkFile:
     """The networks of a file, or of the run in a folder."""
     path = Path(path)
     if path.is_dir():
-        path = path / IN_A_RUN
+        path = path / NETWORKS
     header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=True)
     game = AbstractGame.of_header(header, str(path), REMEDY)
     where = Encoding(game.tree).on(find_device(device))

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
-from equipoise.deep.file import IN_A_RUN, save_networks
+from equipoise.deep.file import save_networks
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 from equipoise.games.rules import PLAYERS
@@ -17,7 +17,7 @@ from equipoise.runs.cost import MOST_SLOTS
 from equipoise.runs.folder import Checkpoint, RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.solver import AVERAGE, StrategyName
-from equipoise.strategy.file import KINDS, save_strategy
+from equipoise.strategy.file import KINDS, NETWORKS, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.training.trainee import TableStrategy, Trained
 
@@ -93,7 +93,7 @@ class DeepTrainee:
         """Write the networks and, if it is small, the table of their strategy, which needs no torch to play."""
         del log
         about = {"strategy": AVERAGE, **about}
-        save_networks(self.folder.path / IN_A_RUN, self.game, self.mixture, about)
+        save_networks(self.folder.path / NETWORKS, self.game, self.mixture, about)
         if (table := self._table) is not None:
             for kind in KINDS:
                 save_strategy(self.folder.path / f"strategy.{kind}", self.game, table.chances, kind, about)
