@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ import equipoise
 from equipoise import InputError, load_game, load_strategy
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
+from equipoise.agents.table import TableAgent
 from equipoise.cli.commands.registry import app
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.file import load_networks
 from equipoise.deep.learner import DeepCFR
+from equipoise.deep.mixture import Mixture
 from equipoise.deep.reservoir import Samples
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.best_response import exploitability
@@ -39,6 +42,7 @@ from equipoise.runs.network_size import (
 )  # fmt: skip
 from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
 from equipoise.runs.recipe_list import shipped_recipes
+from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.training.deep_trainee import DeepTrainee
 from equipoise.training.loop import Run, run_training
 from equipoise.training.train import measure_of
@@ -127,12 +131,29 @@ def test_large_games_write_networks_only(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("equipoise.training.train.MOST_SLOTS", 100)
     train(recipe(), tmp_path / "run", 2)
     assert sorted(path.name for path in (tmp_path / "run").glob("strategy.*")) == ["strategy.networks"]
+    with pytest.raises(InputError, match="is networks, not a table"):
+        load_strategy(tmp_path / "run")
     with pytest.raises(InputError, match=r"measure\.method: an exact measurement .* takes longer"):
         train(recipe(measure="exact"), tmp_path / "new", 2)
     for name in ("flop-deep", "limit-deep", "nolimit-deep"):
         with pytest.raises(InputError, match=r"measure\.method"):
             train(load_recipe(name, ["measure={method='exact'}"]), tmp_path / "new", 2)
     assert not (tmp_path / "new").exists()
+
+
+def test_large_networks_are_measured_as_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local best response asks the agent of the networks; its table gives the same bound."""
+
+    def agent(name: str, game: AbstractGame, mixture: Mixture) -> TableAgent:
+        return TableAgent(name, game.layout, mixture.profile(game.layout), game.buckets())
+
+    chosen = recipe(measure="lbr", every=1.0)
+    small = train(chosen, tmp_path / "small", 3).progress
+    monkeypatch.setattr("equipoise.training.deep_trainee.MOST_SLOTS", 100)
+    monkeypatch.setitem(sys.modules, "equipoise.agents.network", SimpleNamespace(network_agent=agent))
+    large = train(chosen, tmp_path / "large", 3).progress
+    assert large.lbr_mbb == small.lbr_mbb is not None and large.exploitability_mbb is None
+    assert not (tmp_path / "large" / "strategy.u8").exists()
 
 
 @pytest.mark.parametrize("name", ["kuhn-deep", "leduc-deep", "flop-deep", "limit-deep", "nolimit-deep"])

@@ -117,12 +117,6 @@ class BoardRows:
             above = self.exits[street - 1]
             assert above is not None
             reach = above.index_select(2, where.index(boards.before[places]))
-        walk, gather = mixture.street(player, street, keys, reach), where.index(place)
-        at, size = int(tables.first[board, player]), len(every)
-        for answer in walk:
-            legal = where.legal[where.index(where.encoding.decision[walk.plan.nodes[answer.decisions]])]
-            rows = answer.chances.permute(0, 2, 1)[legal].index_select(1, gather)  # [row of the block, hole]
-            found = rows.cpu().numpy()
-            tables.source[at : at + found.size] = found.ravel()
-            at += len(found) * size
+        walk = mixture.street(player, street, keys, reach)
+        walk.write(place, tables.source[int(tables.first[board, player]) :])
         self.exits[street] = walk.exits

@@ -218,6 +218,20 @@ class StreetWalk:
                 yield StreetAnswer(chunk, mixture._average(chances, self.reach[:, first : first + len(chunk)]))
             first += len(chunk)
 
+    @torch.inference_mode()
+    def write(self, hand: Any, table: Any) -> None:
+        """The answers as rows of legal actions, [row, place], decision by decision. IN: int64[place] the hand there;
+        OUT: float[...] flat, from its start.
+        """
+        where, gather, at = self.mixture.where, self.mixture.where.index(hand), 0
+        legal = where.encoding.legal[where.encoding.decision[self.plan.nodes]]
+        for answer in self:
+            chosen = where.index(np.flatnonzero(legal[answer.decisions].ravel()))
+            by_action = answer.chances.index_select(1, gather).permute(0, 2, 1).flatten(0, 1)
+            rows = by_action.index_select(0, chosen).flatten()
+            torch.from_numpy(table[at : at + len(rows)]).copy_(rows)
+            at += len(rows)
+
     def _end(self, first: int, size: int) -> int:
         """The end of a chunk: with reaches, before a decision that follows one of the same chunk."""
         end = min(first + size, len(self.plan.nodes))

@@ -115,7 +115,8 @@ class Network:
 
     def _layer(self, name: str, x: Tensor) -> Tensor:
         """[network, row, out]; the input may be shared by all networks, [row, in]."""
-        return torch.matmul(x, self.part[name]) + self.part[f"{name}_bias"].unsqueeze(-2)
+        bias = self.part[f"{name}_bias"].unsqueeze(-2)
+        return torch.baddbmm(bias, x, self.part[name]) if x.dim() == 3 else torch.matmul(x, self.part[name]) + bias
 
     def cards(self, multi_hot: Tensor) -> Tensor:
         """[network, hand, hidden] the part of the hands in the first combined layer. IN: float[hand, deal * card]."""
@@ -137,12 +138,16 @@ class Network:
         return torch.matmul(x, self.part["joint1_bet"])
 
     def joint(self, x: Tensor) -> Tensor:
-        """[network, row, action] the output for sums of a card part and a betting part, [network, row, hidden]."""
-        x = torch.relu(x)
-        x = torch.relu(self._layer("joint2", x) + x)
-        x = torch.relu(self._layer("joint3", x) + x)
-        x = x - x.mean(dim=-1, keepdim=True)
-        x = x / (x.square().mean(dim=-1, keepdim=True) + LEAST_SPREAD).sqrt()
+        """[network, row, action] the output for sums of a card part and a betting part, [network, row, hidden].
+
+        Works in place, also on its input: there are millions of rows, and memory is what takes the time.
+        """
+        x = x.relu_()
+        x = self._layer("joint2", x).add_(x).relu_()
+        x = self._layer("joint3", x).add_(x).relu_()
+        x -= x.mean(dim=-1, keepdim=True)
+        spread = torch.linalg.vector_norm(x, dim=-1, keepdim=True).square_().div_(x.shape[-1])
+        x /= spread.add_(LEAST_SPREAD).sqrt_()
         return self._layer("out", x)
 
 

@@ -31,8 +31,8 @@ from equipoise.tree.betting_tree import DECISION, BettingTree
 FORMAT = "equipoise strategy 2"
 FLOAT32, BYTES = "float32", "u8"
 KINDS = (FLOAT32, BYTES)
-NETWORKS = "strategy.networks"  # of a deep run: see deep/file.py
 IN_A_RUN = tuple(f"strategy.{kind}" for kind in KINDS)  # the finer first
+NETWORKS = "strategy.networks"  # in a run of method "deep"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -142,6 +142,10 @@ def _find(path: Path) -> Path:
     for name in IN_A_RUN:
         if (path / name).is_file():
             return path / name
+    if (path / NETWORKS).is_file():
+        raise InputError(
+            f"the strategy of {shown(str(path))} is networks, not a table", remedy="measure it, or play it"
+        )
     is_run = (path / "checkpoints").is_dir()
     remedy = f"finish its training: equipoise train --resume {path}" if is_run else "name a run folder"
     raise InputError(f"no strategy in {shown(str(path))}", remedy=remedy)

@@ -20,7 +20,7 @@ from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say
 from equipoise.core.signals import stopping
-from equipoise.runs.cost import Cost, cost_of
+from equipoise.runs.cost import MOST_SLOTS, Cost, cost_of
 from equipoise.runs.folder import Checkpoint, RunFolder
 from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe, with_stop
@@ -51,6 +51,11 @@ class Run:
     def __repr__(self) -> str:
         measured = f", {self.progress.measured.text}" if self.progress.measured.text else ""
         return f"Run({self.folder}: {self.recipe.name}, {self.progress.iteration:,} iterations{measured})"
+
+    @property
+    def has_table(self) -> bool:
+        """Whether its strategy is in a table; that of large networks is not."""
+        return self.recipe.deep is None or self.cost.slots <= MOST_SLOTS
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each progress report of the run."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "equipoise train leduc --out runs/leduc --minutes 0.1 --set solver.seed=7",
         "equipoise train --resume runs/leduc --minutes 0.2",
-        "equipoise train leduc-deep --out runs/leduc-deep --iterations 20 --device cpu",
+        "equipoise train leduc-deep --out runs/deep --iterations 20 --device cpu",
     ),
 )
 def train(

@@ -34,7 +34,10 @@ def print_run(run: Run) -> None:
     if now.measured_text:
         say(now.measured_text)
     print(f"saved in {run.folder}")
-    print(f"  show it:      equipoise strategy show {run.folder}")
+    if run.has_table:
+        print(f"  show it:      equipoise strategy show {run.folder}")
+    else:
+        print(f"  play it:      equipoise play {run.folder}")
     print(f"  train it on:  equipoise train --resume {run.folder}{_more(run)}")
 
 
