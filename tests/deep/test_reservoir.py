@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def numbered(first: int, end: int, actions: int = 2) -> Samples:
 
 def reservoir(seed: int) -> np.ndarray:
     memory = Reservoir(SIZE, 2)
-    for part, (first, end) in enumerate(zip(PARTS, PARTS[1:], strict=False)):
+    for part, (first, end) in enumerate(pairwise(PARTS)):
         memory.add(numbered(first, end), np.random.SeedSequence(seed, spawn_key=(part,)))
     assert len(memory) == SIZE
     assert memory.seen == ITEMS

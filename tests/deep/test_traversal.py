@@ -9,7 +9,9 @@ import pytest
 
 from equipoise import build_tree
 
-torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+import torch
 
 import equipoise.deep.traversal as traversal
 from equipoise.deep.encoding import Encoding, Evaluator
@@ -33,7 +35,9 @@ def networks(game: str) -> tuple[torch.Tensor, torch.Tensor]:
     shape = encoded(game).shape(HIDDEN)
     one, two = random_networks(shape, 2, seed=8, size=0.3)
     for network in (one, two):
-        network[-shape.actions :] = torch.tensor([0.4, 1.2, 0.8])[: shape.actions]  # the last part: biases of the output
+        network[-shape.actions :] = torch.tensor([0.4, 1.2, 0.8])[
+            : shape.actions
+        ]  # the last part: biases of the output
     return one, two
 
 

@@ -182,9 +182,7 @@ def regrets(
         chances = strategies[player](node, key)
         if player != walker:
             passed = chances if opponent_reach else np.ones(len(chances))
-            return sum(
-                p * visit(child, deal, reach * q) for p, q, child in zip(chances, passed, children, strict=True)
-            )
+            return sum(p * visit(child, deal, reach * q) for p, q, child in zip(chances, passed, children, strict=True))
         values = np.array([visit(child, deal, reach) for child in children])
         mean = chances @ values
         gains = deal.chance * reach * (values - mean)
