@@ -25,8 +25,9 @@ from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 
 KUHN_BOUND, LEDUC_BOUND = 20, 300  # milli-antes per game
+KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 25
 ALGORITHMS = ("sd-cfr", "deep-cfr")
-KUHN = {"hidden": 16, "traversals": 1000, "steps": 50, "batch": 4096, "learning_rate": 0.003, "warm_start": True}
+KUHN = {"hidden": 16, "traversals": 3000, "steps": 50, "batch": 4096, "learning_rate": 0.003, "warm_start": True}
 LEDUC = {"traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.003, "warm_start": True}
 TINY = {"hidden": 4, "traversals": 20, "steps": 3, "batch": 32, "memory": 100}
 
@@ -76,17 +77,17 @@ def exploited_by_open_spiel(mixture: Mixture, game: str) -> float:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_kuhn_is_learnt(algorithm: str) -> None:
-    assert exploited(trained("kuhn", algorithm, 60)) < KUHN_BOUND
+    assert exploited(trained("kuhn", algorithm, KUHN_ITERATIONS)) < KUHN_BOUND
     assert exploited(trained("kuhn", algorithm, 0)) > 10 * KUHN_BOUND
 
 
 def test_leduc_is_learnt() -> None:
-    assert exploited(trained("leduc", "sd-cfr", 25)) < LEDUC_BOUND
+    assert exploited(trained("leduc", "sd-cfr", LEDUC_ITERATIONS)) < LEDUC_BOUND
     assert exploited(trained("leduc", "sd-cfr", 0)) > 5 * LEDUC_BOUND
 
 
 @pytest.mark.parametrize(
-    ("game", "algorithm", "iterations"), [("kuhn", a, 60) for a in ALGORITHMS] + [("leduc", "sd-cfr", 25)]
+    ("game", "algorithm", "iterations"), [("kuhn", a, 60) for a in ALGORITHMS] + [("leduc", "sd-cfr", LEDUC_ITERATIONS)]
 )
 def test_open_spiel_finds_the_same_exploitability(game: str, algorithm: str, iterations: int) -> None:
     mixture = trained(game, algorithm, iterations)
