@@ -25,10 +25,10 @@ from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 
 KUHN_BOUND, LEDUC_BOUND = 20, 300  # milli-antes per game
-KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 25
+KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 45
 ALGORITHMS = ("sd-cfr", "deep-cfr")
 KUHN = {"hidden": 16, "traversals": 3000, "steps": 50, "batch": 4096, "learning_rate": 0.003, "warm_start": True}
-LEDUC = {"traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.003, "warm_start": True}
+LEDUC = {"hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True}
 TINY = {"hidden": 4, "traversals": 20, "steps": 3, "batch": 32, "memory": 100}
 
 
@@ -87,7 +87,8 @@ def test_leduc_is_learnt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "algorithm", "iterations"), [("kuhn", a, 60) for a in ALGORITHMS] + [("leduc", "sd-cfr", LEDUC_ITERATIONS)]
+    ("game", "algorithm", "iterations"),
+    [*(("kuhn", name, KUHN_ITERATIONS) for name in ALGORITHMS), ("leduc", "sd-cfr", LEDUC_ITERATIONS)],
 )
 def test_open_spiel_finds_the_same_exploitability(game: str, algorithm: str, iterations: int) -> None:
     mixture = trained(game, algorithm, iterations)
@@ -124,7 +125,7 @@ def test_kept_snapshots_are_evenly_spaced_networks_of_the_whole_run(keep: int) -
         kept = some.snapshot_iterations
         assert whole.snapshot_iterations == list(range(1, iteration + 2))
         assert 1 <= len(kept) <= keep
-        assert len(kept) >= (keep + 1) // 2
+        assert len(kept) >= min((keep + 1) // 2, iteration)
         assert len(set(np.diff(kept).tolist())) <= 1
         assert iteration + 1 - kept[-1] < some.stride
         for player in range(2):
