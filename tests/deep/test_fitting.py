@@ -9,7 +9,9 @@ import pytest
 
 from equipoise import build_tree
 
-torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+import torch
 
 from equipoise.deep.batches import Batches, Merged
 from equipoise.deep.encoding import DeviceEncoding, Encoding

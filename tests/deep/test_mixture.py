@@ -12,7 +12,9 @@ from equipoise import build_tree
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.tree.infosets import SlotLayout, lossless_hands
 
-torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+import torch
 
 import equipoise.deep.mixture as mixture_module
 from equipoise.deep.encoding import Encoding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from scipy.stats import chi2
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-import itertools
 
 from equipoise.deep.reservoir import Reservoir, Samples
 
@@ -28,7 +28,7 @@ def numbered(first: int, end: int, actions: int = 2) -> Samples:
 
 def reservoir(seed: int) -> np.ndarray:
     memory = Reservoir(SIZE, 2)
-    for part, (first, end) in enumerate(itertools.pairwise(PARTS)):
+    for part, (first, end) in enumerate(pairwise(PARTS)):
         memory.add(numbered(first, end), np.random.SeedSequence(seed, spawn_key=(part,)))
     assert len(memory) == SIZE
     assert memory.seen == ITEMS

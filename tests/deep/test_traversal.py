@@ -9,7 +9,9 @@ import pytest
 
 from equipoise import build_tree
 
-torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+import torch
 
 import equipoise.deep.traversal as traversal
 from equipoise.deep.encoding import Encoding, Evaluator

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 from equipoise.bench.measure import Benchmark
 from equipoise.core.errors import InputError, shown
 
-_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "play")
+_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "deep", "play")
 
 
 def group_names() -> tuple[str, ...]:
-    """The groups there are."""
-    return _GROUPS
+    """The groups that can run here: `deep` needs PyTorch."""
+    return tuple(name for name in _GROUPS if name != "deep" or find_spec("torch"))
 
 
 def run_group(name: str) -> list[Benchmark]:

@@ -12,7 +12,7 @@ It is computed exactly: reaches go down the tree, street by street.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 CPU_ROWS, CUDA_ROWS = 1 << 15, 1 << 22  # pairs of a hand and a decision per call
+MOST_KEPT = 16  # boards whose hands are kept, for play
 START = -1  # a decision without an earlier one of the same player on its street
 
 
@@ -84,6 +85,7 @@ class Mixture:
     parameters: tuple[Tensor, Tensor]
     weights: F32  # [network]
     is_strategy: bool = False
+    _kept: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = field(default_factory=dict)  # hands of the latest boards
 
     @property
     def count(self) -> int:
@@ -154,6 +156,7 @@ class Mixture:
     @torch.inference_mode()
     def rows(self, node: int, board: Sequence[int], holes: U8) -> F32:
         """[hole, action] the probabilities of some holes at one decision; blocked holes are unset. For play."""
+        torch.set_num_threads(1)  # rows are few, and a process forked from one that has used more would wait for ever
         tree, player = self.where.encoding.tree, int(self.where.encoding.tree.player[node])
         reach = torch.ones((self.count, len(holes)), device=self.where.device)
         for above, action in _own_path(tree, node) if self.count > 1 else ():
@@ -163,12 +166,22 @@ class Mixture:
 
     def _answer(self, player: int, node: int, board: Sequence[int], holes: U8) -> Tensor:
         """[network, hole, action] at one decision."""
-        encoding = self.where.encoding
+        encoding, decision = self.where.encoding, self.where.index(self.where.encoding.decision[[node]])
         seen = encoding.tree.rules.board_size(int(encoding.tree.street[node]))
-        keys, place = np.unique(encoding.hands.of_board(board[:seen], holes), return_inverse=True)
-        evaluator, decision = self.evaluators[player], self.where.index(encoding.decision[[node]])
-        outputs = evaluator.grid(evaluator.hands(keys), decision)
-        return self._play(outputs, decision)[:, 0].index_select(1, self.where.index(place))
+        hands, place = self._hands(player, tuple(board[:seen]), holes)
+        outputs = self.evaluators[player].grid(hands, decision)
+        return self._play(outputs, decision)[:, 0].index_select(1, place)
+
+    def _hands(self, player: int, board: tuple[int, ...], holes: U8) -> tuple[Tensor, Tensor]:
+        """The card part of holes on a board, and where each hole has its own; the latest are kept."""
+        key = (player, board, holes.tobytes())
+        if (found := self._kept.get(key)) is None:
+            keys, place = np.unique(self.where.encoding.hands.of_board(board, holes), return_inverse=True)
+            found = self.evaluators[player].hands(keys), self.where.index(place)
+            self._kept[key] = found
+            while len(self._kept) > MOST_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+        return found
 
 
 def _own_path(tree: BettingTree, node: int) -> list[tuple[int, int]]:

@@ -13,7 +13,13 @@ from equipoise.cli.render.progress import progress_bar
 
 @app.command(epilog=examples("equipoise bench tree"))
 def bench(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A group of benchmarks (default: all).")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="cards, tree, engine, abstraction, solvers, cfr-br, deep (with PyTorch) or play (default: all).",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run benchmarks against peers.

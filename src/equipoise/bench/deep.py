@@ -1,0 +1,239 @@
+"""Benchmarks of Deep CFR.
+
+Peer: OpenSpiel's PyTorch Deep CFR with the settings of its own example (`examples/deep_cfr_pytorch.py`: 375 traversals
+and 375 training steps a player and iteration, batches of 256, one hidden layer of 64), one thread each. To reach a
+NashConv, both are measured every few iterations until they are below it. CPU time counts, without that of measuring;
+the average-strategy network is trained once, after the last iteration. Limit hold'em has no peer: OpenSpiel's walks
+take too long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.blueprint import profile_agent
+from equipoise.bench.measure import Benchmark, Work, compare
+from equipoise.deep.encoding import Evaluator
+from equipoise.deep.fitting import FitSettings, fit
+from equipoise.deep.learner import DeepCFR
+from equipoise.deep.mixture import Mixture
+from equipoise.deep.network import Network, Tensor
+from equipoise.deep.torch_door import find_device
+from equipoise.measure.best_response import exploitability
+from equipoise.runs.deep_recipe import DeepRecipe
+from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import BettingTree, build_tree
+from equipoise.tree.infosets import SlotLayout
+
+PEER_NAME = "OpenSpiel's PyTorch Deep CFR, its example's settings"
+PEER: dict[str, Any] = {
+    "policy_network_layers": (64,),
+    "advantage_network_layers": (64,),
+    "num_traversals": 375,
+    "reinitialize_advantage_networks": True,
+    "learning_rate": 1e-3,
+    "batch_size_advantage": 256,
+    "batch_size_strategy": 256,
+    "memory_capacity": 100_000,
+    "policy_network_train_steps": 2500,
+    "advantage_network_train_steps": 375,
+}
+OURS: dict[str, Any] = {
+    "hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True,
+    "memory": 300_000, "average_steps": 150, "device": "cpu",
+}  # fmt: skip
+GOAL = 0.81  # NashConv in antes
+EVERY = 5  # iterations between two measures
+MOST_SECONDS = 600
+SEEDS = (1, 2, 3)
+HOUR = 3600
+
+
+def run() -> list[Benchmark]:
+    """All benchmarks of the group. `DeepCFR` with one thread leaves torch with one, so the peer has one, too."""
+    leduc = build_tree("leduc")
+    ours, peer = _solver(leduc, "deep-cfr", 1), _peer()
+    ours.run(EVERY)
+    devices = dict.fromkeys(("cpu", find_device().type))
+    rows = [*_to_goal(leduc, peer), *_rates(ours, peer)]
+    return rows + [row for device in devices for row in _holdem(device)]
+
+
+def _solver(tree: BettingTree, algorithm: str, seed: int, **more: Any) -> DeepCFR:
+    recipe = DeepRecipe.model_validate({"algorithm": algorithm, **OURS, **more})
+    return DeepCFR(tree, recipe, seed=seed)
+
+
+def _peer() -> Any:
+    """OpenSpiel's solver, None if it is not installed (it needs dm-tree)."""
+    try:
+        import pyspiel
+        from open_spiel.python.pytorch import deep_cfr
+    except ImportError:
+        return None
+    return deep_cfr.DeepCFRSolver(pyspiel.load_game("leduc_poker"), **PEER)
+
+
+# --- CPU time to a NashConv ----------------------------------------------------------------------------------------
+
+
+def _to_goal(tree: BettingTree, peer: Any) -> list[Benchmark]:
+    """Ours runs before the peer and after it; the better time of each seed counts, as the machine may be shared."""
+    algorithms = ("sd-cfr", "deep-cfr")
+    first = [_our_seconds(tree, algorithm) for algorithm in algorithms]
+    theirs = _seconds_to_goal(lambda: _peer_iterations(peer), lambda: _peer_average(peer)) if peer else 0.0
+    second = [_our_seconds(tree, algorithm) for algorithm in algorithms]
+    found = []
+    for algorithm, one, two in zip(algorithms, first, second, strict=True):
+        ours = float(np.mean(np.minimum(one, two)))
+        times = f"{ours:.2f} CPU s" + (f" against {theirs:.1f}" if theirs else "")
+        name = f"Leduc to a NashConv of {GOAL}, {algorithm}: {times}"
+        found.append(Benchmark(name, "solves per CPU hour", HOUR / ours, PEER_NAME, HOUR / theirs if theirs else 0.0))
+    return found
+
+
+def _our_seconds(tree: BettingTree, algorithm: str) -> list[float]:
+    """CPU seconds to the goal, by seed."""
+
+    def seconds(solver: DeepCFR) -> float:
+        return _seconds_to_goal(lambda: solver.run(EVERY), lambda: _our_average(solver))
+
+    return [seconds(_solver(tree, algorithm, seed)) for seed in SEEDS]
+
+
+def _seconds_to_goal(iterate: Callable[[], None], average: Callable[[], Callable[[], float]]) -> float:
+    """CPU seconds of iterations and of the last average strategy. `average` makes one and returns its measure."""
+    spent = 0.0
+    while spent < MOST_SECONDS:
+        start = time.process_time()
+        iterate()
+        iterated = time.process_time()
+        nash_conv = average()
+        spent += iterated - start
+        last = time.process_time() - iterated
+        if nash_conv() <= GOAL:
+            return spent + last
+    return float("inf")
+
+
+def _our_average(solver: DeepCFR) -> Callable[[], float]:
+    mixture = solver.mixture()
+    return lambda: _nash_conv(mixture)
+
+
+def _nash_conv(mixture: Mixture) -> float:
+    """The sum of both players' best-response values, in antes."""
+    tree = mixture.where.encoding.tree
+    buckets = BucketMap.lossless(tree.rules)
+    layout = SlotLayout(tree, buckets.buckets)
+    agent = profile_agent("networks", Profile(layout, mixture.profile(layout)), buckets)
+    return 2 * exploitability(tree.rules, agent, threads=1).exploitability / 1000
+
+
+def _peer_iterations(peer: Any) -> None:
+    """A few of the iterations of its `solve`, which cannot be interrupted."""
+    for _ in range(EVERY):
+        for player in range(2):
+            for _ in range(peer._num_traversals):
+                peer._traverse_game_tree(peer._root_node, player)
+            peer._reinitialize_advantage_network(player)
+            peer._learn_advantage_network(player)
+        peer._iteration += 1
+
+
+def _peer_average(peer: Any) -> Callable[[], float]:
+    peer._reinitialize_policy_network()
+    peer._learn_strategy_network()
+    return lambda: _peer_nash_conv(peer)
+
+
+def _peer_nash_conv(peer: Any) -> float:
+    import pyspiel
+    from open_spiel.python import policy
+
+    table = policy.tabular_policy_from_callable(peer._game, peer.action_probabilities)
+    return float(pyspiel.nash_conv(peer._game, policy.python_policy_to_pyspiel_policy(table)))
+
+
+# --- rates ---------------------------------------------------------------------------------------------------------
+
+
+def _rates(solver: DeepCFR, peer: Any) -> list[Benchmark]:
+    """Traversals and training steps a second, with the memories that an iteration fills."""
+    count, steps, batch = 3000, 100, PEER["batch_size_advantage"]
+    walks = Work(lambda: peer._traverse_game_tree(peer._root_node, 0), 1) if peer else None
+    fits = Work(lambda: peer._learn_advantage_network(0), PEER["advantage_network_train_steps"]) if peer else None
+    size = f"networks of {solver.shape.parameters:,} parameters"
+    return [
+        compare("Leduc traversals", "traversals/s", Work(lambda: _traverse(solver, count), count), PEER_NAME, walks),
+        compare(
+            f"Leduc, batches of {batch}, {size}", "training steps/s", Work(lambda: _fit(solver, steps, batch), steps),
+            PEER_NAME, fits, rounds=3,
+        ),
+        _network_share("Leduc", solver, count),
+    ]  # fmt: skip
+
+
+def _holdem(device: str) -> list[Benchmark]:
+    """Limit hold'em."""
+    count, steps, batch = 200 if device == "cpu" else 20_000, 20, 10_000
+    solver = _solver(build_tree("holdem.limit"), "deep-cfr", 1, device=device, traversals=count, memory=1_000_000)
+    solver.run(1)
+    name = f"limit hold'em, {device}"
+    walks, fits = Work(lambda: _traverse(solver, count), count), Work(lambda: _fit(solver, steps, batch), steps)
+    return [
+        compare(f"{name}, traversals", "traversals/s", walks, "", None),
+        compare(f"{name}, batches of {batch:,}", "training steps/s", fits, "", None, rounds=3),
+        _network_share(name, solver, count),
+    ]
+
+
+def _evaluators(solver: DeepCFR, kind: type[Evaluator] = Evaluator) -> tuple[Evaluator, Evaluator]:
+    one, two = (kind(solver.where, Network(solver.shape, network[None])) for network in solver.networks)
+    return one, two
+
+
+def _traverse(solver: DeepCFR, count: int) -> None:
+    seed = np.random.SeedSequence(solver.memories[0].seen)  # other deals each time
+    found = solver.traversals.run(0, count, _evaluators(solver), 1, seed)
+    solver.memories[0].add(found.advantages, seed)
+    solver.strategies[1].add(found.strategies, seed)
+
+
+def _fit(solver: DeepCFR, steps: int, batch: int) -> None:
+    how = FitSettings(steps, batch, solver.settings.learning_rate, 1.0)
+    fit(solver.shape, solver.networks[0], solver.memories[0], solver.where, how, np.random.SeedSequence(1))
+
+
+class _Timed(Evaluator):
+    """Counts the seconds of its answers."""
+
+    seconds = 0.0
+
+    def hands(self, keys: Any) -> Tensor:
+        return self._timed(lambda: super(_Timed, self).hands(keys))
+
+    def pairs(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
+        return self._timed(lambda: super(_Timed, self).pairs(hands, hand, decision))
+
+    def _timed(self, answer: Callable[[], Tensor]) -> Tensor:
+        start = time.perf_counter()
+        found = answer()
+        found[0, 0, 0].item()  # waits for a GPU
+        self.seconds += time.perf_counter() - start
+        return found
+
+
+def _network_share(name: str, solver: DeepCFR, count: int) -> Benchmark:
+    """The share of a traversal's time that networks take; the rest deals, walks and matches regrets."""
+    timed = _evaluators(solver, _Timed)
+    start = time.perf_counter()
+    solver.traversals.run(0, count, timed, 1, np.random.SeedSequence(2))
+    total = time.perf_counter() - start
+    inside = sum(evaluator.seconds for evaluator in timed if isinstance(evaluator, _Timed))
+    return Benchmark(f"{name}, share of traversals in the network", "of the time", inside / total, "", 0)

@@ -1,0 +1,134 @@
+"""Deep CFR and SD-CFR learn, a resumed run is the same run, and OpenSpiel agrees on what was learnt."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pyspiel
+import pytest
+
+from engines import information_states
+from equipoise import build_tree, exploitability
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.blueprint import profile_agent
+from equipoise.runs.deep_recipe import DeepRecipe
+from equipoise.strategy.profile import Profile
+from equipoise.tree.betting_tree import BettingTree
+from equipoise.tree.infosets import SlotLayout
+
+pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+
+import torch
+
+from equipoise.deep.learner import DeepCFR
+from equipoise.deep.mixture import Mixture
+
+KUHN_BOUND, LEDUC_BOUND = 20, 300  # milli-antes per game
+KUHN_ITERATIONS, LEDUC_ITERATIONS = 20, 45
+ALGORITHMS = ("sd-cfr", "deep-cfr")
+KUHN = {"hidden": 32, "traversals": 3000, "steps": 100, "batch": 4096, "learning_rate": 0.002, "warm_start": True}
+LEDUC = {"hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True}
+TINY = {"hidden": 4, "traversals": 20, "steps": 3, "batch": 32, "memory": 100}
+
+
+@cache
+def tree_of(game: str) -> BettingTree:
+    return build_tree(game)
+
+
+@cache
+def trained(game: str, algorithm: str, iterations: int, seed: int = 1) -> Mixture:
+    settings = {"kuhn": KUHN, "leduc": LEDUC}[game]
+    recipe = DeepRecipe(algorithm=algorithm, average_steps=1000, memory=200_000, device="cpu", **settings)
+    solver = DeepCFR(tree_of(game), recipe, seed=seed)
+    if algorithm == "deep-cfr" and iterations == 0:
+        return Mixture(solver.where, solver.shape, _untrained(solver), np.ones(1, np.float32), is_strategy=True)
+    solver.run(iterations)
+    return solver.mixture()
+
+
+def _untrained(solver: DeepCFR) -> tuple[torch.Tensor, torch.Tensor]:
+    one, two = (network[None] for network in solver.networks)
+    return one, two
+
+
+def exploited(mixture: Mixture) -> float:
+    """Exploitability in mbb/g."""
+    tree = mixture.where.encoding.tree
+    buckets = BucketMap.lossless(tree.rules)
+    layout = SlotLayout(tree, buckets.buckets)
+    agent = profile_agent("networks", Profile(layout, mixture.profile(layout)), buckets)
+    return exploitability(tree.rules, agent, threads=1).exploitability
+
+
+def exploited_by_open_spiel(mixture: Mixture, game: str) -> float:
+    """Half of OpenSpiel's NashConv, in thousandths, for the probabilities that the networks play at the table."""
+    tree = tree_of(game)
+    holes = np.arange(tree.rules.deck.size, dtype=np.uint8)[:, np.newaxis]
+    policy, rows = {}, {}
+    for text, (node, hole, board, legal) in information_states(tree, game).items():
+        if (node, board) not in rows:
+            rows[node, board] = mixture.rows(node, list(board), holes).astype(np.float64)
+        row = rows[node, board][hole]
+        policy[text] = list(zip(legal, (row / row.sum()).tolist(), strict=True))
+    return 500 * float(pyspiel.nash_conv(pyspiel.load_game(f"{game}_poker"), pyspiel.TabularPolicy(policy)))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_kuhn_is_learnt(algorithm: str) -> None:
+    assert exploited(trained("kuhn", algorithm, KUHN_ITERATIONS)) < KUHN_BOUND
+    assert exploited(trained("kuhn", algorithm, 0)) > 10 * KUHN_BOUND
+
+
+def test_leduc_is_learnt() -> None:
+    assert exploited(trained("leduc", "sd-cfr", LEDUC_ITERATIONS)) < LEDUC_BOUND
+    assert exploited(trained("leduc", "sd-cfr", 0)) > 5 * LEDUC_BOUND
+
+
+@pytest.mark.parametrize(
+    ("game", "algorithm", "iterations"),
+    [*(("kuhn", name, KUHN_ITERATIONS) for name in ALGORITHMS), ("leduc", "sd-cfr", LEDUC_ITERATIONS)],
+)
+def test_open_spiel_finds_the_same_exploitability(game: str, algorithm: str, iterations: int) -> None:
+    mixture = trained(game, algorithm, iterations)
+    assert exploited(mixture) == pytest.approx(exploited_by_open_spiel(mixture, game), abs=0.02)
+    untrained = trained(game, algorithm, 0)
+    assert exploited(untrained) == pytest.approx({"kuhn": 11 / 24, "leduc": 4.747222222222222 / 2}[game] * 1000)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_resumed_run_has_the_same_bits(algorithm: str) -> None:
+    recipe = DeepRecipe(algorithm=algorithm, average_steps=3, device="cpu", **TINY)
+    whole, first, second, other = (DeepCFR(tree_of("leduc"), recipe, seed=seed) for seed in (1, 1, 1, 2))
+    whole.run(4)
+    other.run(4)
+    first.run(2)
+    second.restore(first.iteration, first.nodes, first.state())
+    second.run(2)
+    assert (whole.nodes, whole.loss) == (second.nodes, second.loss)
+    state, resumed, different = whole.state(), second.state(), other.state()
+    assert state.keys() == resumed.keys()
+    assert all(np.array_equal(state[name], resumed[name]) for name in state)
+    assert not np.array_equal(state["networks"], different["networks"])
+    one, two = (solver.mixture().parameters for solver in (whole, second))
+    assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("keep", [1, 2, 5])
+def test_kept_snapshots_are_evenly_spaced_networks_of_the_whole_run(keep: int) -> None:
+    whole = DeepCFR(tree_of("kuhn"), DeepRecipe(device="cpu", **TINY), seed=1)
+    some = DeepCFR(tree_of("kuhn"), DeepRecipe(device="cpu", keep=keep, **TINY), seed=1)
+    for iteration in range(1, 20):
+        whole.run(1)
+        some.run(1)
+        kept = some.snapshot_iterations
+        assert whole.snapshot_iterations == list(range(1, iteration + 2))
+        assert 1 <= len(kept) <= keep
+        assert len(kept) >= min((keep + 1) // 2, iteration)
+        assert len(set(np.diff(kept).tolist())) <= 1
+        assert iteration + 1 - kept[-1] < some.stride
+        for player in range(2):
+            for at, network in zip(kept, some.snapshots[player], strict=True):
+                assert np.array_equal(network, whole.snapshots[player][at - 1])
+    assert some.mixture().weights.tolist() == kept
