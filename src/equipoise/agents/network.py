@@ -15,6 +15,7 @@ from equipoise.agents.card_blind import Flags
 from equipoise.agents.postprocess import PostProcess, process_rows
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Tensor
@@ -54,6 +55,12 @@ class NetworkAgent(TreeAgent):
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return found
+
+    def strategy(self) -> NetworkStrategy:
+        """Its networks."""
+        if self.post.method != "none":
+            raise InputError("networks with a post-processor in an exact measurement", remedy="use the method lbr")
+        return NetworkStrategy(self.fingerprint or self.name, self.mixture)
 
     def _asked(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
         rows = self.mixture.rows(node, board, holes).T.astype(np.float64)
