@@ -5,7 +5,6 @@ Imports torch, so it is imported only where a run of networks is opened (`agents
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +35,7 @@ class NetworkAgent(TreeAgent):
     fingerprint: str = ""  # of its networks
     post: PostProcess = field(default_factory=PostProcess)
     translation: str = "pseudo-harmonic"
-    _kept: OrderedDict[tuple[Any, ...], F64] = field(default_factory=OrderedDict)
+    _kept: dict[tuple[Any, ...], F64] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name}: {self.rules.name or 'unnamed'}, {self.mixture.count} networks, {self.post})"
@@ -51,9 +50,9 @@ class NetworkAgent(TreeAgent):
         found = self._kept.get(key)
         if found is None:
             found = self._asked(node, board, holes)
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
             self._kept[key] = found
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
         return found
 
     def strategy(self) -> NetworkStrategy:
