@@ -162,6 +162,35 @@ def test_only_our_own_old_versions_are_cleared(version: Callable[[int], Path]) -
     assert all((path / "thesis.txt").read_text() == "years of work" for path in theirs)
 
 
+COMPILE = """
+import sys
+from equipoise.core.compiling import on_compile
+compiled = []
+on_compile(compiled.append)
+import equipoise
+print("ready", flush=True)
+sys.stdin.readline()
+equipoise.equity("AA", "KK", "2c 7d Jh")
+print(" ".join(compiled))
+"""
+
+
+def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0", "EQUIPOISE_CACHE": str(tmp_path)}
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    both = [subprocess.Popen([sys.executable, "-c", COMPILE], **pipes) for _ in range(2)]
+    for child in both:
+        assert child.stdout.readline() == "ready\n"
+    for child in both:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    compiled = [child.communicate()[0].split() for child in both]
+    assert [child.returncode for child in both] == [0, 0]
+    assert len(compiled[0]) + len(compiled[1]) > 3
+    assert {*compiled[0]} & {*compiled[1]} <= {"impl"}  # one of Numba's own, which it does not keep
+    assert not list(tmp_path.glob("**/*.lock"))
+
+
 def test_works_without_a_cache_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     temporary = tmp_path / "temporary"
