@@ -26,7 +26,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
 MOST_NODES = 2**31 - 1
 MOST_ACTIONS = 2 + 64
-SMALL = 1 << 17  # nodes of a tree that is built without counting them first
+SMALL = 1 << 16  # nodes of a tree that is built without counting them first
 BYTES_A_NODE = 64  # of the tree while it is built; later of the tree, its offsets and a solver's records
 
 # columns of a betting state in kernels, for building the tree and for playing a hand
