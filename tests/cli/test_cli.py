@@ -27,7 +27,7 @@ END GAMEDEF
 HEAVY = ("numba", "matplotlib", "scipy", "torch", "ray")
 
 
-@pytest.mark.parametrize("line", ["games", "games kuhn --json", "games chess", "games --nothing"])
+@pytest.mark.parametrize("line", ["games --json", "games kuhn --json", "games chess", "games --nothing"])
 def test_a_process_does_what_main_does(line: str) -> None:
     """All other tests here run `main` in their own process."""
     command = [sys.executable, "-m", "equipoise", *line.split()]
