@@ -78,10 +78,8 @@ def train_and_measure(out: Path, dose: Dose, say: Say) -> dict[str, Any]:
 
 def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """The ends of the curve, mbb/hand; the paper gives no numbers."""
-    last = f"LBR after {summary['last']['iteration']} iterations, at least"
-    first = f"LBR after {summary['first']['iteration']} iterations, at least"
-    ours = {first: summary["first"]["lbr_mbb"], last: summary["last"]["lbr_mbb"]}
-    return side_by_side(ours, {last: "lower"})
+    first, last = (f"LBR at iteration {summary[end]['iteration']}, at least" for end in ("first", "last"))
+    return side_by_side({first: summary["first"]["lbr_mbb"], last: summary["last"]["lbr_mbb"]}, {last: "lower"})
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:

@@ -69,7 +69,7 @@ def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _point(curve: str, iteration: int) -> str:
-    return f"{curve}, {iteration:,} iterations"
+    return f"{curve}, iteration {iteration:,}"
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
