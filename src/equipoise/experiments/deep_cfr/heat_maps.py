@@ -40,7 +40,7 @@ class HeatMap:
     @property
     def ABOUT(self) -> str:  # noqa: N802 (as in the modules of other experiments)
         """One line."""
-        return f"Leduc by Deep CFR, networks {self.hidden} wide: checkpoints against each other (1 minute)"
+        return f"Leduc by Deep CFR, networks {self.hidden} wide: checkpoints against each other (2 minutes)"
 
     @property
     def name(self) -> str:
