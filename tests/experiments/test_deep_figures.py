@@ -70,7 +70,7 @@ def test_two_averages_of_one_training_are_those_of_two_trainings() -> None:
 
 
 def test_both_averages_are_measured_beside_the_published_points(tmp_path: Path) -> None:
-    summary = leduc.compare_averages(tmp_path, leduc.Dose(2, (2, 12), TINY), quiet)
+    summary = leduc.compare_averages(tmp_path, exploitability.Dose(2, (2, 12), TINY), quiet)
     rows = written(tmp_path, leduc.NAME)
     assert {(row["curve"], row["iteration"]) for row in rows} == {(c, i) for c in leduc.PUBLISHED for i in (2, 12)}
     for means in summary["means"].values():
@@ -123,8 +123,11 @@ def test_schedules_have_the_same_cpu_time(tmp_path: Path, monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr("equipoise.experiments.deep_cfr.training.leduc_learner", learner)
-    monkeypatch.setattr(adaptive.time, "process_time", lambda: now)
-    schedules = {"constant": {"traversals": 400}, "growing": {"traversals": 100, "growth": 1.5, "most_traversals": 400}}
+    monkeypatch.setattr("time.process_time", lambda: now)
+    schedules: dict[str, Any] = {
+        "constant": {"traversals": 400},
+        "growing": {"traversals": 100, "growth": 1.5, "most_traversals": 400},
+    }
     summary = adaptive.compare_schedules(tmp_path, schedules, adaptive.Budget(2, (1.0, 2.0), TINY), quiet)
     rows = written(tmp_path, adaptive.NAME)
     iterations = {(row["curve"], row["cpu_seconds"]): row["iteration"] for row in rows}

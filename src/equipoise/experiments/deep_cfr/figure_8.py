@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
     "algorithm": "deep-cfr", "hidden": 32, "traversals": 500, "steps": 50, "batch": 2048, "learning_rate": 0.003,
     "warm_start": True, "memory": 1_000_000, "average_steps": 200, "device": "cpu",
 }  # fmt: skip
-QUICK = Dose((1, 2, 4, 8, 16, 32), 400, SETTINGS)
+QUICK = Dose((1, 4, 16, 48), 800, SETTINGS)
 LONG = {
     "hidden": 64,
     "traversals": 20_000,
