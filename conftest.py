@@ -3,7 +3,8 @@
 from importlib.util import find_spec
 
 HAS_TORCH = find_spec("torch") is not None
-collect_ignore = [] if HAS_TORCH else ["src/equipoise/deep", "src/equipoise/training/deep_trainee.py"]
+WITH_TORCH = ["deep", "training/deep_trainee.py", "experiments/deep_cfr/training.py"]
+collect_ignore = [] if HAS_TORCH else [f"src/equipoise/{path}" for path in WITH_TORCH]
 
 
 def pytest_report_header() -> str:

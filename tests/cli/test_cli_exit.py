@@ -72,6 +72,7 @@ NAMED = ("always-raise", "always-call", "uniform")
         ("games --buckets 5", "--buckets is for one game"),
         ("games leduc --menu pot", "leduc is a limit game"),
         ("reproduce --full", "--full is for one experiment"),
+        ("reproduce --quick", "--quick is for one experiment"),
         ("reproduce --out x", "--out is for one experiment"),
         ("match always-call uniform --game kuhn --out x", "--out is for three agents and more"),
         ("match always-call uniform always-fold --game kuhn --log x.log", "--log is for two agents"),

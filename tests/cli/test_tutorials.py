@@ -146,6 +146,11 @@ def test_a_tutorial_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
     follow(page, tmp_path, QUICK)
 
 
+def test_the_page_about_networks_runs(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="networks need PyTorch: pip install 'equipoise[deep]'")
+    follow((DOCS / "deep.md").read_text(), tmp_path, QUICK)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["builder", "researcher"])
 def test_a_tutorial_runs_with_its_long_parts(name: str, tmp_path: Path) -> None:

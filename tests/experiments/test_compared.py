@@ -22,6 +22,10 @@ def ends(**last: float) -> dict[str, Any]:
 MBB = {"ours_mbb": {"CFR A-vs-A": 150.0, "other": 7.0}, "published_mbb": {"CFR A-vs-A": 144.0}}
 TABLE = {"average": {"New-0.2": 5.0}, "minimum": {"New-0.2": 4.0}}
 THEIRS = {"published average": {"New-0.2": 71.0}, "published minimum": {"New-0.2": 39.0}}
+POINTS = [{"iteration": at, "mean_mbb": mbb} for at, mbb in ((0, 1000.0), (40, 400.0), (100, 200.0))]
+FALL = ("share of the fall in the first 40", "most", 0.75)
+HEAT = {"more_trained_wins": {"1000": 0.9}, "ten_more_iterations_mbb": {"early": 50.0, "late": 5.0}}
+LATE = ("ten more iterations, late, mbb/hand", "less than early", 5.0)
 SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one row: name, published, ours
     "cfr-br-figure-3": ({"seconds_to_5_mbb": {"cfr+": 9.0}}, ("cfr+, s to 5 mbb/g", None, 9.0)),
     "cfr-br-figure-4": (MBB, ("CFR A-vs-A", 144.0, 150.0)),
@@ -29,6 +33,20 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
     "cfr-br-figure-6": ({"ours": ends(**{CFR_CURVE: 400.0, AVERAGE_2: 190.0})}, (AVERAGE_2, 93.539, 190.0)),
     "cfr-br-figure-8": ({"last": {"a": {"mbb_per_hand": -3.0}}}, ("a", "below zero", -3.0)),
     "cfr-br-figure-11": ({"ours": ends(**{"2 buckets, average": 230.0})}, ("2 buckets, average", 218.487, 230.0)),
+    "deep-cfr-adaptive": (
+        {"means": {"constant": [{"mean_mbb": 300.0}]}, "adaptive_less_constant_mbb": 4.0},
+        ("best adaptive less best constant", "below zero", 4.0),
+    ),
+    **{f"deep-cfr-figure-{number}": ({"means": POINTS}, FALL) for number in (2, 3, 4)},
+    **{f"deep-cfr-figure-{number}": (HEAT, LATE) for number in (5, 6, 7)},
+    "deep-cfr-figure-8": (
+        {end: {"iteration": at, "lbr_mbb": mbb} for end, at, mbb in (("first", 1, 900.0), ("last", 8, 500.0))},
+        ("LBR at iteration 8, at least", "lower", 500.0),
+    ),
+    "deep-cfr-leduc": (
+        {"means": {"SD-CFR": [{"iteration": 500, "mean_mbb": 70.0}], "Deep CFR": []}},
+        ("SD-CFR, iteration 500", 96, 70.0),
+    ),
     "leduc-pathology": (
         {"ours": {"J.Q.K vs real": 55.0}, "ours_by_cfr_br": {"J.Q.K vs real": 56.0}},
         ("J.Q.K vs real, CFR-BR", 55.2, 56.0),

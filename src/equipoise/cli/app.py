@@ -107,10 +107,11 @@ def given(context: typer.Context, name: str) -> bool:
 
 def refuse_options(context: typer.Context, why: str, *names: str) -> None:
     """Refuse options that would do nothing here; `why` says what they are for."""
-    spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}
-    for name in names:
-        if given(context, name):
-            raise InputError(f"{spelled[name]} {why}", remedy="leave it out")
+    for parameter in context.command.params:
+        if parameter.name in names and given(context, parameter.name):
+            turned_off = parameter.secondary_opts and context.params[parameter.name] is False
+            spelled = parameter.secondary_opts if turned_off else parameter.opts
+            raise InputError(f"{spelled[0]} {why}", remedy="leave it out")
 
 
 def refuse_all_but(context: typer.Context, why: str, *names: str) -> None:

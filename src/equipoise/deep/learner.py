@@ -15,6 +15,7 @@ those of (seed, iteration, player): a resumed run needs no generator state.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,22 @@ from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.tree.betting_tree import BettingTree
 
+DEEP_CFR, SD_CFR = "deep-cfr", "sd-cfr"
 TRAVERSE, REPLACE, START, BATCHES, AVERAGE = range(5)  # what random numbers are for
 
 
 class DeepCFR:
-    """A solver whose regrets are networks. With one thread and one seed, a run is reproducible to the bit."""
+    """A solver whose regrets are networks. With one thread and one seed, a run is reproducible to the bit.
 
-    def __init__(self, tree: BettingTree, settings: DeepRecipe, *, seed: int = 1, threads: int = 1) -> None:
+    `algorithms` are the average strategies that it keeps; Deep CFR and SD-CFR share traversals and advantage networks.
+    """
+
+    def __init__(
+        self, tree: BettingTree, settings: DeepRecipe, *, seed: int = 1, threads: int = 1,
+        algorithms: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self.settings, self.seed, self.threads = settings, seed, threads
+        self.algorithms = algorithms or (settings.algorithm,)
         self.encoding = Encoding(tree)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
@@ -54,7 +63,7 @@ class DeepCFR:
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
-        if settings.algorithm == "deep-cfr":
+        if DEEP_CFR in self.algorithms:
             self.strategies = [Reservoir(settings.memory, self.encoding.actions) for _ in range(PLAYERS)]
 
     @staticmethod
@@ -87,7 +96,7 @@ class DeepCFR:
         )
         self.nodes += found.rows
         self.memories[player].add(found.advantages, self._seed(REPLACE, player))
-        if settings.algorithm == "deep-cfr":
+        if DEEP_CFR in self.algorithms:
             self.strategies[1 - player].add(found.strategies, self._seed(REPLACE, PLAYERS + player))
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
@@ -108,7 +117,7 @@ class DeepCFR:
     def _keep_snapshot(self) -> None:
         """Keep the networks, which play iteration t + 1; if there are more than `keep`, every other one goes."""
         keep = self.settings.keep
-        if self.settings.algorithm != "sd-cfr" or (self.iteration + 1) % self.stride:
+        if SD_CFR not in self.algorithms or (self.iteration + 1) % self.stride:
             return
         for kept, network in zip(self.snapshots, self.networks, strict=True):
             kept.append(self._array(network))
@@ -128,7 +137,7 @@ class DeepCFR:
             "loss": np.array([self.loss]),
         }
         for player in range(PLAYERS):
-            if self.settings.algorithm == "sd-cfr":
+            if SD_CFR in self.algorithms:
                 found[f"snapshots {player}"] = np.stack(self.snapshots[player])
             for what, memories in self._reservoirs():
                 found |= {f"{what} {player} {name}": array for name, array in memories[player].arrays().items()}
@@ -136,7 +145,7 @@ class DeepCFR:
 
     def _reservoirs(self) -> list[tuple[str, list[Reservoir]]]:
         named = [("advantages", self.memories)]
-        return [*named, ("strategies", self.strategies)] if self.settings.algorithm == "deep-cfr" else named
+        return [*named, ("strategies", self.strategies)] if DEEP_CFR in self.algorithms else named
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run from its state."""
@@ -144,15 +153,15 @@ class DeepCFR:
         self.networks = [torch.from_numpy(network.copy()).to(self.where.device) for network in state["networks"]]
         self.snapshot_iterations, self.stride = state["snapshot_iterations"].tolist(), int(state["stride"][0])
         for player in range(PLAYERS):
-            if self.settings.algorithm == "sd-cfr":
+            if SD_CFR in self.algorithms:
                 self.snapshots[player] = [np.array(network) for network in state[f"snapshots {player}"]]
             for what, memories in self._reservoirs():
                 head = f"{what} {player} "
                 memories[player].restore({name: state[head + name] for name in memories[player].arrays()})
 
-    def mixture(self) -> Mixture:
+    def mixture(self, algorithm: str = "") -> Mixture:
         """The average strategy: the networks of all iterations, or a network trained on the strategy memories."""
-        if self.settings.algorithm == "deep-cfr":
+        if (algorithm or self.settings.algorithm) == DEEP_CFR:
             return Mixture(self.where, self.shape, self._average_networks(), np.ones(1, np.float32), is_strategy=True)
         one, two = (torch.from_numpy(np.stack(kept)).to(self.where.device) for kept in self.snapshots)
         weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.weight_power)

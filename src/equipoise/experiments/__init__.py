@@ -1,7 +1,8 @@
 """Tables and figures of the papers that this project implements, reproduced: one module each, with published values.
 
 A module has ABOUT (one line), `run(out, full, say)`, which writes out/NAME.json, .csv and .png and returns the summary,
-and `compared(summary)`: rows of `name`, `published` (None where the paper gives no number) and `ours`.
+and `compared(summary)`: rows of `name`, `published` (None where the paper gives no number) and `ours`. Figures that
+differ by a number are objects of one module, with the same three names.
 """
 
 from __future__ import annotations
@@ -20,6 +21,15 @@ _HOMES = {
     "cfr-br-figure-6": "cfr_br.figure_6",
     "cfr-br-figure-8": "cfr_br.figure_8",
     "cfr-br-figure-11": "cfr_br.figure_11",
+    "deep-cfr-adaptive": "deep_cfr.adaptive",
+    "deep-cfr-figure-2": "deep_cfr.exploitability:FIGURE_2",
+    "deep-cfr-figure-3": "deep_cfr.exploitability:FIGURE_3",
+    "deep-cfr-figure-4": "deep_cfr.exploitability:FIGURE_4",
+    "deep-cfr-figure-5": "deep_cfr.heat_maps:FIGURE_5",
+    "deep-cfr-figure-6": "deep_cfr.heat_maps:FIGURE_6",
+    "deep-cfr-figure-7": "deep_cfr.heat_maps:FIGURE_7",
+    "deep-cfr-figure-8": "deep_cfr.figure_8",
+    "deep-cfr-leduc": "deep_cfr.leduc",
     "leduc-pathology": "cfr_br.leduc_pathology",
     "pcs-variance": "slumbot_nl.pcs_variance",
     "tartanian7-flops": "tartanian7.flops",
@@ -50,4 +60,6 @@ def reproduce(name: str, out: str | Path = "results", *, full: bool = False, say
 
 
 def _module(name: str) -> Any:
-    return import_module(f"equipoise.experiments.{_HOMES[name]}")
+    home, _, figure = _HOMES[name].partition(":")
+    module = import_module(f"equipoise.experiments.{home}")
+    return getattr(module, figure) if figure else module

@@ -20,7 +20,7 @@ def reproduce(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="An experiment (default: list all).")] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the JSON, CSV and PNG files.")] = "results",
     force: Force = False,
-    full: Annotated[bool, typer.Option("--full", help="Run the long version, for a larger machine.")] = False,
+    full: Annotated[bool, typer.Option("--full/--quick", help="The long version, for a larger machine.")] = False,
     as_json: Json = False,
 ) -> None:
     """List or reproduce tables and figures of the papers."""
