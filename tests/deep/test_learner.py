@@ -25,7 +25,7 @@ from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 
 KUHN_BOUND, LEDUC_BOUND = 20, 300  # milli-antes per game
-KUHN_ITERATIONS, LEDUC_ITERATIONS = 20, 45
+KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 45
 ALGORITHMS = ("sd-cfr", "deep-cfr")
 KUHN = {"hidden": 32, "traversals": 3000, "steps": 100, "batch": 4096, "learning_rate": 0.002, "warm_start": True}
 LEDUC = {"hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True}

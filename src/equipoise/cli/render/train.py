@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from equipoise.training.loop import Run
 
 
+MOST_DIGITS = 10**10  # numbers beyond this are rounded
+
+
 def print_recipes(recipes: list[ShippedRecipe]) -> None:
     """The shipped recipes: what each makes, what it needs, and what it reached."""
     table = Table("", ["recipe", "game", "method", "minutes", "information sets", "memory"], left=3)
     for found in recipes:
         minutes = "-" if found.minutes is None else f"{found.minutes:,g}"
-        needs = (f"{found.cost.infosets:,}", size_text(found.cost.memory_bytes))
+        count = found.cost.infosets
+        needs = (f"{count:,}" if count < MOST_DIGITS else f"{count:.1e}", size_text(found.cost.memory_bytes))
         table.add_row(found.name, found.game, found.method, minutes, *needs)
     print_table(table)
     reached = Table("", ["recipe", "reached, as measured"], words=True)
