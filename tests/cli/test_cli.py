@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.commands import run
 
 from equipoise.spots.spot import SPOTS
 
@@ -26,9 +27,13 @@ END GAMEDEF
 HEAVY = ("numba", "matplotlib", "scipy", "torch", "ray")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "equipoise", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+@pytest.mark.parametrize("line", ["games --json", "games kuhn --json", "games chess", "games --nothing"])
+def test_a_process_does_what_main_does(line: str) -> None:
+    """All other tests here run `main` in their own process."""
+    command = [sys.executable, "-m", "equipoise", *line.split()]
+    done, here = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False), run(*line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (here.returncode, here.stdout, here.stderr)
+    assert done.stdout or done.stderr
 
 
 def test_equity_prints_one_json_object() -> None:

@@ -40,7 +40,7 @@ TWO_FOUR, LIMIT = load_game("holdem.two-four"), load_game("holdem.limit")
 SMALL = dataclasses.replace(TWO_FOUR, deck=Deck(4, 3), max_raises=(1, 2), name="small")
 LONGER = dataclasses.replace(LIMIT, deck=Deck(4, 3), name="longer")
 CUT = StreetRecipe(method="percentile", buckets=2, feature="ehs2")
-STEPS = {BOTH: 200, AVERAGE: 400, FULL: 2000, ONE: 1000}
+STEPS = {BOTH: 200, AVERAGE: 100, FULL: 2000, ONE: 1000}
 
 
 @pytest.fixture(autouse=True)

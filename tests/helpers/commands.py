@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
+import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from equipoise.cli import main
 from equipoise.cli.commands.registry import app
+from equipoise.cli.render.compiling import notice
 from equipoise.core.errors import InputError
 
 Path = tuple[str, ...]
@@ -53,3 +61,20 @@ def refusal(*arguments: str) -> str:
     line = str(done.exception)
     assert done.stdout == "" and "\n" not in line and done.exception.remedy
     return line
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`equipoise ARGUMENTS` by its own `main` in this process, which saves the second that a child takes to start."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with (
+        pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err, pytest.raises(SystemExit) as done,
+    ):  # fmt: skip
+        patch.setattr(sys, "argv", ["equipoise", *arguments])
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.setattr(notice, "follow", lambda _: None)  # it would go on after this command
+        main()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    assert isinstance(done.value.code, int)
+    return subprocess.CompletedProcess(arguments, done.value.code, out.getvalue(), err.getvalue())

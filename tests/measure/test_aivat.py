@@ -130,8 +130,15 @@ def pick(agents: Agents, known: str, letter: str = "k") -> tuple[Agent | None, A
     return agents[0] if known[0] == letter else None, agents[1] if known[1] == letter else None
 
 
-@pytest.mark.parametrize("known", ["kk", "ks", "sk", "ss", "km", "mk"])
-@pytest.mark.parametrize("rules", [KUHN, SHORT_LEDUC, TINY, PAIRS], ids=lambda rules: rules.name)
+KNOWN = ("kk", "ks", "sk", "ss", "km", "mk")
+CASES = [
+    *itertools.product((KUHN, SHORT_LEDUC), KNOWN),
+    *((TINY, known) for known in ("kk", "ks", "mk")),
+    *((PAIRS, known) for known in ("kk", "sk", "km")),
+]
+
+
+@pytest.mark.parametrize(("rules", "known"), CASES, ids=[f"{rules.name}-{known}" for rules, known in CASES])
 def test_unbiased(rules: GameRules, known: str) -> None:
     agents = random_agent(rules, 1), random_agent(rules, 2)
     models = pick((random_agent(rules, 3), random_agent(rules, 4)), known, "m")

@@ -109,7 +109,7 @@ def test_the_value_of_the_naive_twin(game: str, seed: int, from_street: int) -> 
     random = random_agent(game, seed)
     naive = NaiveLbr(random.rules, random.function, naive_raises, from_street)
     values = [naive.value(player) for player in range(2)]
-    result = local_best_response(random.table, hands=3000, from_street=from_street, seed=seed, threads=2)
+    result = local_best_response(random.table, hands=3000, from_street=from_street, seed=seed, threads=1)
     assert max(abs(z) for z in far(result, values)) < 4
     tight = 0.08 * random.rules.stacks[0] if not random.rules.limit else 0.25
     assert max(result.player_errors) < tight / 3  # an interval that says something
@@ -122,7 +122,7 @@ def test_the_value_of_the_naive_twin(game: str, seed: int, from_street: int) -> 
 def test_never_above_the_best_response(game: str, seed: int) -> None:
     random = random_agent(game, seed)
     exact = exploitability(random.rules, random.measured, menu=random.menu, threads=1)
-    result = local_best_response(random.table, hands=1500, seed=seed, threads=2)
+    result = local_best_response(random.table, hands=1500, seed=seed, threads=1)
     assert max(far(result, list(exact.player_values))) < 3.5
     assert result.lbr <= exact.exploitability + 1.7 * result.ci95
     assert result.lbr > 0.3 * exact.exploitability  # random play is a feast

@@ -112,8 +112,7 @@ def counted(rules: GameRules, bets: BetMenu | None = None, root: Root | None = N
 def grown(rules: GameRules, bets: BetMenu | None, root: Root | None, nodes: int) -> int:
     """The number of nodes that growing a tree makes, whatever was counted."""
     growth, plan = public_tree._Growth(rules, root, nodes), betting_plan(rules, bets, root)
-    while growth.level_size:
-        growth.grow(plan)
+    assert growth.finish(plan)
     return growth.nodes
 
 
@@ -137,8 +136,15 @@ def test_nodes_of_limit_games_are_counted_without_making_them(name: str) -> None
 
 
 def test_trees_that_do_not_fit_are_refused_before_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eleven sizes without a cap: 155 billion nodes."""
-    monkeypatch.setattr(public_tree, "_Growth", None)
+    """Eleven sizes without a cap: 155 billion nodes. Memory is taken for a small tree only."""
+    taken: list[int] = []
+
+    class Growth(public_tree._Growth):
+        def __init__(self, rules: GameRules, root: Root | None, most: int) -> None:
+            taken.append(most)
+            super().__init__(rules, root, most)
+
+    monkeypatch.setattr(public_tree, "_Growth", Growth)
     many = menu({"bet": [0.1 * size for size in range(1, 12)]}, load_game("holdem.nolimit"))
     monkeypatch.setattr(public_tree, "available_memory", lambda: 640_000_000)
     with pytest.raises(InputError, match=r"over 10,000,000 nodes does not fit into the 0\.6 GB that are free"):
@@ -146,6 +152,20 @@ def test_trees_that_do_not_fit_are_refused_before_they_grow(monkeypatch: pytest.
     monkeypatch.setattr(public_tree, "available_memory", lambda: 10**15)
     with pytest.raises(InputError, match="over 50,000,000 nodes; use fewer sizes or a cap"):
         build_tree(load_game("holdem.nolimit"), many, most_nodes=50_000_000)
+    with pytest.raises(InputError, match="over 1,000 nodes; use fewer sizes or a cap"):
+        build_tree(load_game("holdem.nolimit"), many, most_nodes=1000)
+    assert taken == [public_tree.SMALL, public_tree.SMALL, 1000]
+
+
+def test_trees_built_with_and_without_counting_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = build_tree(SMALL, menu(MENUS["many"]))
+    monkeypatch.setattr(public_tree, "SMALL", 10)
+    counted_first = build_tree(SMALL, menu(MENUS["many"]))
+    for field in dataclasses.fields(small):
+        one, two = getattr(small, field.name), getattr(counted_first, field.name)
+        if isinstance(one, np.ndarray):
+            assert one.dtype == two.dtype and one.base is None and two.base is None
+            np.testing.assert_array_equal(one, two)
 
 
 def test_layout_promises() -> None:

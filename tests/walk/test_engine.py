@@ -36,7 +36,7 @@ LIMIT = dataclasses.replace(
     name="limit",
 )  # fmt: skip
 NO_LIMIT = dataclasses.replace(
-    load_game("holdem.nolimit"), deck=Deck(3, 3), board_cards=(0, 1, 1, 1), stacks=(700, 700), name="no-limit"
+    load_game("holdem.nolimit"), deck=Deck(4, 2), board_cards=(0, 1, 1, 1), stacks=(700, 700), name="no-limit"
 )
 RHODE = dataclasses.replace(load_game("rhode-island"), deck=Deck(3, 3), max_raises=(1, 1, 1), name="small rhode island")
 MENU = BetMenu.from_table({"bet": [1.0], "raise": ["all-in"], "cap": 2, "flop": {"cap": 1}, "turn": {"cap": 0}}, 4)
@@ -93,7 +93,7 @@ def looked_at(engine: Engine, tables: Tables) -> list[float]:
 # --- OpenSpiel -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "nash_conv", "profiles"), [("kuhn", 11 / 12, 100), ("leduc", 4.747222222222222, 100)])
+@pytest.mark.parametrize(("name", "nash_conv", "profiles"), [("kuhn", 11 / 12, 100), ("leduc", 4.747222222222222, 25)])
 def test_exploitability_equals_open_spiels(name: str, nash_conv: float, profiles: int) -> None:
     game, engine = pyspiel.load_game(f"{name}_poker"), game_engine(load_game(name), isomorphism=False)
     boards = {cards: board for board, cards in enumerate(engine.cards.cards)}

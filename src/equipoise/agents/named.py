@@ -24,6 +24,7 @@ from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.table import TableAgent
 from equipoise.agents.translate import TRANSLATIONS
+from equipoise.agents.tree_agent import TreeAgent
 from equipoise.agents.user_code import is_reference, load_object
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
@@ -34,8 +35,6 @@ from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.runs.strategy import run_strategy
 from equipoise.strategy.file import IN_A_RUN, NETWORKS, StrategyFile, load_strategy
-from equipoise.strategy.profile import Profile
-from equipoise.strategy.tables import from_bytes
 from equipoise.tree.betting_tree import DECISION, build_tree
 from equipoise.tree.game_report import menu_of
 from equipoise.tree.infosets import SlotLayout
@@ -150,7 +149,7 @@ class What:
         found = load_object(self.name)
         if isinstance(found, type):
             raise InputError(f"{self.name} is a class", remedy="name a function of a view, or an object of this class")
-        if isinstance(found, TableAgent | FunctionAgent):
+        if isinstance(found, TreeAgent | FunctionAgent):
             return as_agent(found, game)
         if _is_agent(found):
             return as_agent(_by_probabilities(found), game)
@@ -294,13 +293,10 @@ def load_agent(
         raise InputError(
             f"translate={asked.translate} in an exact measurement", remedy="leave it out: all bets are in the tree"
         )
-    if networks := asked.networks:
-        if asked.post.method != "none":
-            raise InputError("networks with a post-processor in an exact measurement", remedy="use the method lbr")
-        file = asked.open_networks(networks, game)
-        from equipoise.agents.network import NetworkStrategy
-
-        return NetworkStrategy(file.name, file.mixture), file.game.rules, file.game.menu
+    if asked.networks:
+        agent = load_player(what, game)
+        assert isinstance(agent, TreeAgent)
+        return agent.strategy(), agent.rules, agent.tree.menu
     stored = asked.open(game)
     name = stored.name if asked.post.method == "none" else f"{stored.name} {asked.post}"
     profile = process_profile(stored.profile, asked.post)
@@ -315,13 +311,11 @@ def as_strategy(
         own = menu if isinstance(menu, str) else None
         strategy, _, bets = load_agent(what, rules, own)
         return strategy, menu if bets is None else bets
-    if isinstance(what, TableAgent):
+    if isinstance(what, TreeAgent):
         as_agent(what, rules)
         if menu is not None and menu != what.tree.menu:
             raise InputError(f"{what.name} has bets of its own", remedy="leave out the menu")
-        stored = from_bytes(what.stored) if what.stored.dtype == np.uint8 else what.stored
-        profile = process_profile(Profile(what.layout, stored), what.post)
-        return profile_agent(f"{what.name} {what.fingerprint}", profile, what.buckets), what.tree.menu
+        return what.strategy(), what.tree.menu
     if isinstance(what, FunctionAgent) or _is_function(what):
         agent = as_agent(what, rules)
         assert isinstance(agent, FunctionAgent)

@@ -5,7 +5,6 @@ Imports torch, so it is imported only where a run of networks is opened (`agents
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from equipoise.agents.card_blind import Flags
 from equipoise.agents.postprocess import PostProcess, process_rows
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Tensor
@@ -35,7 +35,7 @@ class NetworkAgent(TreeAgent):
     fingerprint: str = ""  # of its networks
     post: PostProcess = field(default_factory=PostProcess)
     translation: str = "pseudo-harmonic"
-    _kept: OrderedDict[tuple[Any, ...], F64] = field(default_factory=OrderedDict)
+    _kept: dict[tuple[Any, ...], F64] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name}: {self.rules.name or 'unnamed'}, {self.mixture.count} networks, {self.post})"
@@ -50,10 +50,16 @@ class NetworkAgent(TreeAgent):
         found = self._kept.get(key)
         if found is None:
             found = self._asked(node, board, holes)
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
             self._kept[key] = found
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
         return found
+
+    def strategy(self) -> NetworkStrategy:
+        """Its networks."""
+        if self.post.method != "none":
+            raise InputError("networks with a post-processor in an exact measurement", remedy="use the method lbr")
+        return NetworkStrategy(self.fingerprint or self.name, self.mixture)
 
     def _asked(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
         rows = self.mixture.rows(node, board, holes).T.astype(np.float64)

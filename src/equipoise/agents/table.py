@@ -10,12 +10,15 @@ import numpy as np
 import xxhash
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.postprocess import PostProcess, PostRule, process_row
+from equipoise.agents.blueprint import profile_agent
+from equipoise.agents.card_blind import ProfileStrategy
+from equipoise.agents.postprocess import PostProcess, PostRule, process_profile, process_row
 from equipoise.agents.translate import PlayTree, translation_number
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F64, I32, I64, U8, inlined, kernel
-from equipoise.strategy.tables import UNITS
+from equipoise.strategy.profile import Profile
+from equipoise.strategy.tables import UNITS, from_bytes
 from equipoise.tree.betting_tree import MOST_ACTIONS, BettingTree, first_decisions
 from equipoise.tree.infosets import SlotLayout
 
@@ -109,6 +112,12 @@ class TableAgent(TreeAgent):
         rows = np.zeros((int(self.tree.num_children[node]), len(holes)))
         fill_rows(self.table, node, cells, np.empty(MOST_ACTIONS), np.empty(MOST_ACTIONS), rows)
         return rows
+
+    def strategy(self) -> ProfileStrategy:
+        """Its profile, post-processed."""
+        stored = from_bytes(self.stored) if self.stored.dtype == np.uint8 else self.stored
+        profile = process_profile(Profile(self.layout, stored), self.post)
+        return profile_agent(f"{self.name} {self.fingerprint}", profile, self.buckets)
 
     def buckets_of(self, hands: U8) -> I64:
         """[..., street] the buckets of whole hands. IN: uint8[..., card], hole cards first."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.agents.agent import Tracked
+from equipoise.agents.card_blind import Strategy
 from equipoise.agents.translate import (
     LIVE,
     PlayTree,
@@ -69,6 +70,10 @@ class TreeAgent(Tracked):
     @abstractmethod
     def rows(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
         """[action, hole] its probabilities at a node; 0 where the board blocks the hole. IN: uint8[hole, card]."""
+
+    @abstractmethod
+    def strategy(self) -> Strategy:
+        """The same for the exact measure, in its own tree."""
 
     @property
     def rules(self) -> GameRules:  # type: ignore[override]

@@ -158,13 +158,11 @@ def showdown_order(ranks: U16, order: U16, scratch: U16, counts: U32) -> int:
     """
     low, high = counts[:128], counts[128:]
     counts[:] = np.uint32(0)
-    live = 0
-    for hole in range(ranks.size):
+    for hole in range(ranks.size):  # no branches: which holes are blocked is hard to predict
         rank = ranks[hole]
-        if rank != np.uint16(BLOCKED):
-            low[rank & np.uint16(127)] += np.uint32(1)
-            high[rank >> np.uint16(7)] += np.uint32(1)
-            live += 1
+        live = np.uint32(rank != np.uint16(BLOCKED))
+        low[rank & np.uint16(127)] += live
+        high[(rank >> np.uint16(7)) & np.uint16(127)] += live
     below_low = np.uint32(0)
     below_high = np.uint32(0)
     for i in range(128):
@@ -172,18 +170,17 @@ def showdown_order(ranks: U16, order: U16, scratch: U16, counts: U32) -> int:
         low[i], high[i] = below_low, below_high
         below_low += here_low
         below_high += here_high
-    for hole in range(ranks.size):
+    for hole in range(ranks.size):  # a blocked hole is overwritten, or comes after the last live one
         rank = ranks[hole]
-        if rank != np.uint16(BLOCKED):
-            place = low[rank & np.uint16(127)]
-            low[rank & np.uint16(127)] = place + np.uint32(1)
-            scratch[place] = np.uint16(hole)
-    for hole in scratch[:live]:
+        place = low[rank & np.uint16(127)]
+        scratch[place] = np.uint16(hole)
+        low[rank & np.uint16(127)] = place + np.uint32(rank != np.uint16(BLOCKED))
+    for hole in scratch[:below_low]:
         digit = ranks[hole] >> np.uint16(7)
         place = high[digit]
         high[digit] = place + np.uint32(1)
         order[place] = hole
-    return live
+    return int(below_low)
 
 
 @functools.cache

@@ -69,9 +69,12 @@ class IndexTables(NamedTuple):
 @inlined
 def hand_index(cards: U8, tables: IndexTables) -> np.uint64:
     """The index of one hand. IN: uint8[card], rounds in order."""
-    case = _0
-    at = 0
-    for round_ in range(tables.round_end.size):
+    earlier = _0
+    for at in range(tables.round_end[0]):
+        earlier += tables.card_word[cards[at]]
+    case = np.uint64(tables.case_part[0, _packed_counts(earlier)])
+    at = tables.round_end[0]
+    for round_ in range(1, tables.round_end.size):
         word = _0
         while at < tables.round_end[round_]:
             word += tables.card_word[cards[at]]
@@ -83,9 +86,6 @@ def hand_index(cards: U8, tables: IndexTables) -> np.uint64:
 
     # In the first round no ranks are held yet, and a subset rank counts once.
     gather, colex = tables.gather, tables.colex
-    earlier = _0
-    for at in range(tables.round_end[0]):
-        earlier += tables.card_word[cards[at]]
     a = np.uint64(colex[(earlier >> lane0) & _LANE])
     b = np.uint64(colex[(earlier >> lane1) & _LANE])
     c = np.uint64(colex[(earlier >> lane2) & _LANE])

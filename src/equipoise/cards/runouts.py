@@ -36,10 +36,11 @@ class SortBuffers(NamedTuple):
 
 def meeting_weights(game: Game, weights: F64) -> F64:
     """[hole] the total weight of the holes that share no card with it. IN: float64[hole]."""
-    holes = hole_card_table(game.deck, game.hole_cards)
-    by_card = np.bincount(holes.T.ravel(), np.tile(weights, game.hole_cards), game.deck.size)
+    cards = hole_card_table(game.deck, game.hole_cards).T
+    by_card = np.bincount(cards.ravel(), np.concatenate([weights] * game.hole_cards), game.deck.size)
+    sharing = sum(by_card[card] for card in cards)
     # A hole of two cards is subtracted twice from its own total: once for each card.
-    return np.asarray(weights.sum() - by_card[holes].sum(axis=1) + (game.hole_cards - 1) * weights)
+    return np.asarray(weights.sum() - sharing + (game.hole_cards - 1) * weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def load_agent(what: str, game: str) -> Agent:
     """The agent that a WHAT names. It survives changes of its files."""
     from equipoise.agents.named import load_player
-    from equipoise.agents.table import TableAgent
+    from equipoise.agents.tree_agent import TreeAgent
 
     agent: Agent = load_player(what, game, copied=True)
-    return replace(agent, name=short_names([agent.name])[0]) if isinstance(agent, TableAgent) else agent
+    if not isinstance(agent, TreeAgent):
+        return agent
+    return replace(agent, name=short_names([agent.name])[0])  # type: ignore[type-var]  # all are dataclasses

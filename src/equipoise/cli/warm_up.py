@@ -20,7 +20,7 @@ from equipoise.core.progress import Progress
 from equipoise.core.workers import workers
 from equipoise.spots.report import runout_report
 
-MOST_PROCESSES = 2  # more would compile the same kernels at the same time
+MOST_PROCESSES = 2  # stages share most kernels: more processes would wait for each other
 RIVER = """
 board = "Qs Jh 2h 8d 5c"
 pot = 100

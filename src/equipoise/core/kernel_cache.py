@@ -12,6 +12,7 @@ with our tag, never the one in use.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -51,6 +52,7 @@ TAG = (
 )
 _VERSION = re.compile(r"(.+)-[0-9a-f]{16}")
 _DAY = 86400.0  # seconds
+PATIENCE = 120.0  # seconds to wait for another process that compiles a kernel
 
 
 @functools.cache
@@ -103,9 +105,21 @@ class KernelCache(_Cache):
         return str(compiled_folder(self._module))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for a signature, or None if it is missing or damaged."""
+        """The kernel for a signature, or None if it is missing or damaged: it must then be compiled.
+
+        If another process is compiling it, wait for that. A kernel waits only for those that it calls, so two processes
+        never wait for each other.
+        """
         target_context.refresh()
         path, key = self._file(sig, target_context.codegen())
+        found = self._stored(path, key, target_context)
+        if found is None and _take_turn(path):
+            found = self._stored(path, key, target_context)
+            if found is not None:
+                _end_turn(path)
+        return found
+
+    def _stored(self, path: Path, key: str, target_context: Any) -> Any:
         with contextlib.suppress(InputError):
             header, arrays = load_arrays(path, FORMAT, remedy="")
             if header["key"] == key:
@@ -116,13 +130,15 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store a kernel that was just compiled. A failure to write is ignored: it costs only a compilation."""
+        path, key = self._file(sig, data.codegen)
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             warnings.warn(NumbaWarning(f"{self._name} cannot be kept: it refers to this process"), stacklevel=2)
+            _end_turn(path)
             return
-        path, key = self._file(sig, data.codegen)
         with contextlib.suppress(InputError):
             code = np.frombuffer(_pickled(data._reduce()), np.uint8)
             save_arrays(path, FORMAT, {"key": key}, {"code": code}, durable=False)
+        _end_turn(path)
 
     def enable(self) -> None:
         """Always."""
@@ -140,6 +156,36 @@ class KernelCache(_Cache):
         digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
         name = re.sub(r"[^\w.]+", "", self._name)
         return compiled_folder(self._module) / f"{name}-{digest}.kernel", key
+
+
+_turns: dict[Path, Any] = {}  # the locks of the kernels that this process is compiling
+
+
+def _take_turn(path: Path) -> bool:
+    """Lock a kernel until this process has compiled it, or has ended. Returns whether another process held the lock."""
+    if path in _turns:
+        return False
+    waited, until = False, time.monotonic() + PATIENCE
+    with contextlib.suppress(OSError):  # without a lock it is compiled twice, no more
+        file = path.with_suffix(".lock").open("w")
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waited = True
+                time.sleep(0.02)
+                continue
+            _turns[path] = file
+            break
+    return waited
+
+
+def _end_turn(path: Path) -> None:
+    """Unlock a kernel that was compiled."""
+    if (file := _turns.pop(path, None)) is not None:
+        with contextlib.suppress(OSError):
+            path.with_suffix(".lock").unlink()
+        file.close()
 
 
 _rebuild: Callable[..., Any] = CompileResult._rebuild

@@ -28,7 +28,7 @@ from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
 CPU_ROWS, CUDA_ROWS = 1 << 15, 1 << 22  # pairs of a hand and a decision per call
-MOST_KEPT = 16  # boards whose hands are kept, for play
+MOST_KEPT = 1 << 24  # numbers of hands that are kept, for play
 START = -1  # a decision without an earlier one of the same player on its street
 
 
@@ -178,9 +178,9 @@ class Mixture:
         if (found := self._kept.get(key)) is None:
             keys, place = np.unique(self.where.encoding.hands.of_board(board, holes), return_inverse=True)
             found = self.evaluators[player].hands(keys), self.where.index(place)
+            if (len(self._kept) + 1) * found[0].numel() > MOST_KEPT:
+                self._kept.clear()
             self._kept[key] = found
-            while len(self._kept) > MOST_KEPT:
-                self._kept.pop(next(iter(self._kept)))
         return found
 
 

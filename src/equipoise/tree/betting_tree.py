@@ -26,6 +26,7 @@ from equipoise.games.rules import PLAYERS, GameRules
 DECISION, FOLDED, SHOWDOWN, DEAL = 0, 1, 2, 3
 MOST_NODES = 2**31 - 1
 MOST_ACTIONS = 2 + 64
+SMALL = 1 << 16  # nodes of a tree that is built without counting them first
 BYTES_A_NODE = 64  # of the tree while it is built; later of the tree, its offsets and a solver's records
 
 # columns of a betting state in kernels, for building the tree and for playing a hand
@@ -158,16 +159,17 @@ def build_tree(
 ) -> BettingTree:
     """The betting tree of a game; a no-limit game needs a menu. Both may be names or files.
 
-    A tree that has more than `most_nodes` nodes or does not fit into memory is refused before it is built.
+    A tree that has more than `most_nodes` nodes or does not fit into memory is refused before memory is taken for it.
     """
     rules = as_game(game)
     menu = load_menu(menu, rules) if isinstance(menu, str) else menu
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
     plan = betting_plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
-    growth = _Growth(rules, root, _check_size(rules, plan, root, most_nodes))
-    while growth.level_size:
-        growth.grow(plan)
+    growth = _Growth(rules, root, min(SMALL, most_nodes))
+    if not growth.finish(plan):
+        growth = _Growth(rules, root, _check_size(rules, plan, root, most_nodes))
+        growth.finish(plan)
     return growth.tree(rules, None if rules.limit else menu)
 
 
@@ -306,9 +308,9 @@ def _merged(level: I32, times: F64, depth: int) -> tuple[I32, F64]:
 
 
 class _Growth:
-    """A tree of known size under construction: the finished nodes, and the level to expand next."""
+    """A tree of at most `most` nodes under construction: the finished nodes, and the level to expand next."""
 
-    def __init__(self, rules: GameRules, root: Root | None, nodes: int) -> None:
+    def __init__(self, rules: GameRules, root: Root | None, most: int) -> None:
         self.street, self.level = _first_level(rules, root)
         self.level_action = np.zeros(1, np.int32)
         self.level_parent = np.full(1, -1, np.int32)
@@ -316,21 +318,26 @@ class _Growth:
         self.street_first = [0] * (self.street + 1)
         types = {"kind": np.uint8, "player": np.int8, "street": np.uint8, "num_children": np.uint8}
         by_node = ("kind", "player", "street", "parent", "first_child", "num_children", "action")
-        self.arrays: dict[str, Any] = {name: np.empty(nodes, types.get(name, np.int32)) for name in by_node}
-        self.arrays["chips"] = np.empty((nodes, PLAYERS), np.int32)
+        self.arrays: dict[str, Any] = {name: np.empty(most, types.get(name, np.int32)) for name in by_node}
+        self.arrays["chips"] = np.empty((most, PLAYERS), np.int32)
         self.deals: list[tuple[I32, I32]] = []  # of this street: node numbers and their states
 
-    @property
-    def level_size(self) -> int:
-        return len(self.level)
+    def finish(self, plan: BettingPlan) -> bool:
+        """Grow the whole tree; False as soon as it turns out to have too many nodes."""
+        while len(self.level):
+            if not self._grow(plan):
+                return False
+        return True
 
-    def grow(self, plan: BettingPlan) -> None:
+    def _grow(self, plan: BettingPlan) -> bool:
         """Finish the current level and make the next one, of this street or, when it is complete, of the next."""
         level, size = self.level, len(self.level)
         counts = np.zeros(size, np.int64)
         count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
         ends = np.cumsum(counts)
         below = self.nodes + size
+        if below + int(ends[-1]) > len(self.arrays["kind"]):
+            return False
         finished = {
             "kind": level[:, KIND],
             "player": level[:, PLAYER],
@@ -351,6 +358,7 @@ class _Growth:
         self.nodes = below
         if not len(self.level):
             self._open_next_street(plan)
+        return True
 
     def _open_next_street(self, plan: BettingPlan) -> None:
         self.street += 1
@@ -365,7 +373,10 @@ class _Growth:
 
     def tree(self, rules: GameRules, menu: BetMenu | None) -> BettingTree:
         first = self.street_first + [self.nodes] * (rules.rounds + 1 - len(self.street_first))
-        return BettingTree(rules, menu, street_first=np.array(first, np.int64), **self.arrays)
+        arrays = self.arrays
+        if self.nodes < len(arrays["kind"]):
+            arrays = {name: values[: self.nodes].copy() for name, values in arrays.items()}
+        return BettingTree(rules, menu, street_first=np.array(first, np.int64), **arrays)
 
 
 @inlined

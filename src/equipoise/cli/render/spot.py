@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import SELDOM, action_symbols
 from equipoise.cli.render.progress import PAUSE
-from equipoise.cli.render.spot_grid import print_grid, print_legend, screen_width
-from equipoise.cli.render.tables import duration, size_text
+from equipoise.cli.render.spot_grid import print_grid, print_legend
+from equipoise.cli.render.tables import duration, layout_width, size_text
 from equipoise.spots.trend import Measurement, iteration_at
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def node_title(view: NodeView) -> str:
 
 def _say(sentence: str) -> None:
     """Print a sentence, wrapped at words."""
-    print(fill(sentence, screen_width(), subsequent_indent="  "))
+    print(fill(sentence, layout_width(), subsequent_indent="  "))
 
 
 def player_name(view: NodeView, player: int) -> str:
@@ -118,7 +118,7 @@ def print_hands(view: NodeView) -> None:
 
 def _mix_format(actions: int, others: int) -> tuple[int, int]:
     """Width and decimals of percentages, a column an action, beside `others` columns of text."""
-    return (6, 1) if others + 7 * actions <= screen_width() else (4, 0)
+    return (6, 1) if others + 7 * actions <= layout_width() else (4, 0)
 
 
 def _mix_head(actions: Sequence[str], width: int) -> str:
@@ -137,7 +137,7 @@ def print_report(report: SpotReport, column: str) -> None:
     _say(f"each {report.what} {where}{board}: {player} to act, by {column}")
     print_legend(report.actions)
     width, digits = _mix_format(len(report.actions), 40)
-    both = 40 + (width + 1) * len(report.actions) <= screen_width()  # a narrow terminal has no room for ip's EV
+    both = 40 + (width + 1) * len(report.actions) <= layout_width()  # a narrow terminal has no room for ip's EV
     other = f" {'EV ip':>9}" if both else ""
     print(f"{report.what:<6} {'chance':>6} {_mix_head(report.actions, width)} {'EV oop':>9}{other} {'eq oop':>6}")
     for row in (*report.rows, report.mean()):

@@ -6,12 +6,11 @@ are added where the terminal has them, and never needed.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import action_symbols, terminal_styles
+from equipoise.cli.render.tables import layout_width
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
 
 LEAST_WEIGHT = 1e-3  # of a hand: below, it counts as never here
 _RANKS = "AKQJT98765432"
-_WIDTH = 80  # of what is not a terminal
 
 
 def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool = True) -> None:
     """The grid, and with `key` the letters of its actions."""
-    length = max(2, min(5, (screen_width() - 1) // 13 - 1))  # letters a cell, with a space before each
+    length = max(2, min(5, (layout_width() - 1) // 13 - 1))  # letters a cell, with a space before each
     lines = [_plain("  " + " ".join(f"{rank:^{length}}" for rank in _RANKS).rstrip())]
     for rank, cells in zip(_RANKS, grid, strict=True):
         line = _plain(rank)
@@ -42,16 +40,11 @@ def print_grid(grid: list[list[GridCell]], actions: Sequence[str], *, key: bool 
     _print(_plain(". not in the range   - in the range, but never here"))
 
 
-def screen_width() -> int:
-    """The columns of the terminal; 80 where there is none."""
-    return get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
-
-
 def print_legend(actions: Sequence[str]) -> None:
     """The letter of each action, on as many lines as the terminal needs."""
     line = _plain("")
     for symbol, style, action in zip(action_symbols(actions), terminal_styles(actions), actions, strict=True):
-        if line.cell_len + len(action) + 2 > screen_width():
+        if line.cell_len + len(action) + 2 > layout_width():
             _print(line)
             line = _plain("")
         line.append(symbol, style=style)

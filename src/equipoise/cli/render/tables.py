@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 GAP = "  "  # between columns
 NARROWEST = 40  # columns of a terminal; narrower ones wrap
+USUAL_WIDTH = 80  # columns of text to be laid out where there is no terminal
 
 
 def screen_width() -> int | None:
@@ -22,6 +23,11 @@ def screen_width() -> int | None:
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(shutil.get_terminal_size().columns, NARROWEST)
     return None
+
+
+def layout_width() -> int:
+    """The columns to lay text out in: those of the screen, or 80 without one."""
+    return screen_width() or USUAL_WIDTH
 
 
 def say(text: str) -> None:

@@ -193,7 +193,7 @@ class _Opened:
     def _check(self, checks: list[tuple[_Listed, Any, str]], checksum: Callable[[Any], str]) -> None:
         """Compare the checksums of blocks with the listed ones, on several cores for a large file."""
         blocks = [block for _, block, _ in checks]
-        if self.size > BLOCK:
+        if len(blocks) > 2:
             with ThreadPoolExecutor(min(_CHECKERS, os.cpu_count() or 1)) as pool:
                 found = list(pool.map(checksum, blocks))
         else:
