@@ -16,7 +16,7 @@ from equipoise.experiments.curves import side_by_side
 from equipoise.measure.report import write_report
 
 NAME = "deep-cfr-figure-8"
-ABOUT = "no-limit hold'em by Deep CFR: LBR, a lower bound, against iterations (5 minutes)"
+ABOUT = "no-limit hold'em by Deep CFR: LBR, a lower bound, against iterations (2 minutes)"
 GAME, MENU = "holdem.nolimit", "pot"
 
 
