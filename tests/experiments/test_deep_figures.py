@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'e
 
 from equipoise.experiments.deep_cfr import adaptive, exploitability, figure_8, heat_maps, leduc
 from equipoise.experiments.deep_cfr.training import average_agent, checkpoints, exploitability_mbb, leduc_learner
+from equipoise.runs.deep_recipe import DeepRecipe
 
 TINY: dict[str, Any] = {
     "hidden": 16, "traversals": 300, "steps": 30, "batch": 4096, "learning_rate": 0.005, "warm_start": True,
@@ -136,6 +137,17 @@ def test_schedules_have_the_same_cpu_time(tmp_path: Path, monkeypatch: pytest.Mo
     assert (summary["best_constant"], summary["best_adaptive"]) == ("constant", "growing")
     by_curve = {curve: means[-1]["mean_mbb"] for curve, means in summary["means"].items()}
     assert summary["adaptive_less_constant_mbb"] == pytest.approx(by_curve["growing"] - by_curve["constant"])
+
+
+def test_the_default_schedule_is_the_one_that_won() -> None:
+    default = DeepRecipe()
+    measured = DeepRecipe.model_validate(adaptive.SCHEDULES["300 growing 2% to 10,000"])
+    for iteration in (1, 2, 60, 170):
+        assert default.traversals_of(iteration) == measured.traversals_of(iteration)
+    assert default.traversals_of(60) > 3 * default.traversals_of(1)
+    assert default.traversals_of(10**6) == default.traversals_of(1000) <= measured.traversals_of(1000)  # it ends
+    constant = DeepRecipe.model_validate(adaptive.QUICK.settings)
+    assert constant.traversals_of(1) == constant.traversals_of(1000)
 
 
 def test_a_lower_bound_falls_with_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

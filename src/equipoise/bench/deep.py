@@ -44,8 +44,8 @@ PEER: dict[str, Any] = {
     "advantage_network_train_steps": 375,
 }
 OURS: dict[str, Any] = {
-    "hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True,
-    "memory": 300_000, "average_steps": 150, "device": "cpu",
+    "hidden": 32, "traversals": 1000, "growth": 1, "steps": 50, "batch": 8192, "learning_rate": 0.005,
+    "warm_start": True, "memory": 300_000, "average_steps": 150, "device": "cpu",
 }  # fmt: skip
 GOAL = 0.81  # NashConv in antes
 EVERY = 5  # iterations between two measures

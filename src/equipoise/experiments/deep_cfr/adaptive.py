@@ -19,8 +19,9 @@ from equipoise.measure.report import plain_log, write_report
 from equipoise.measure.stats import interval
 
 NAME = "deep-cfr-adaptive"
-ABOUT = "Leduc: adaptive traversals against constants at equal CPU time (4 minutes)"
+ABOUT = "Leduc: adaptive traversals against constants at equal CPU time (5 minutes)"
 SCHEDULES: dict[str, dict[str, Any]] = {
+    "constant 100": {"traversals": 100},
     "constant 300": {"traversals": 300},
     "constant 1,000": {"traversals": 1000},
     "constant 3,000": {"traversals": 3000},
@@ -109,7 +110,7 @@ def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
     for number, (curve, mine) in enumerate(by_curve(rows).items()):
         means = mean_curve(mine, "cpu_seconds")
-        shifted = [{**row, "cpu_seconds": row["cpu_seconds"] * 1.02 ** (number - 2.5)} for row in means]
+        shifted = [{**row, "cpu_seconds": row["cpu_seconds"] * 1.02 ** (number - 3)} for row in means]
         draw_means(axes, shifted, f"C{number}", curve, "cpu_seconds")
     plain_log(axes, "x")
     plain_log(axes, "y")

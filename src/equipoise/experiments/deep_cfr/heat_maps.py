@@ -97,7 +97,9 @@ class HeatMap:
             pane.set_xlabel("iterations of agent 1")
             pane.set_title(f"networks {self.hidden} wide, {games:,} games a point", fontsize=10)
             pane.set_ylabel("iterations of agent 2")
-            figure.colorbar(shown, ax=pane, label="agent 1 wins, mbb/hand (milli-antes)")
+            bar = figure.colorbar(shown, ax=pane, label="agent 1 wins, mbb/hand (milli-antes)")
+            bar.formatter = lambda value, _place: f"{value:,.0f}"
+            bar.update_ticks()
 
 
 def _colours(limit: float) -> Any:
