@@ -21,7 +21,7 @@ ABOUT = "Leduc: Deep CFR and SD-CFR from the same traversals, exploitability aga
 ALGORITHMS = {"sd-cfr": "SD-CFR", "deep-cfr": "Deep CFR"}
 PUBLISHED = {"SD-CFR": {500: 96, 2000: 69, 5000: 59}, "Deep CFR": {500: 116, 2000: 93, 5000: 80}}
 QUICK = Dose(3, (5, 10, 20, 30, 40, 60), {**SETTINGS, "hidden": 64})
-LONG = {"traversals": 1500, "steps": 100, "memory": 4_000_000, "average_steps": 3000, "keep": 512}
+LONG = {"traversals": 300, "growth": 1.02, "steps": 100, "memory": 4_000_000, "average_steps": 3000, "keep": 512}
 FULL = Dose(3, (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), {**QUICK.settings, **LONG})
 
 
