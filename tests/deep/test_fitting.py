@@ -15,7 +15,7 @@ import torch
 
 from equipoise.deep.batches import Batches, Merged
 from equipoise.deep.encoding import DeviceEncoding, Encoding
-from equipoise.deep.fitting import BatchTensors, FitSettings, backward, fit, target_scale
+from equipoise.deep.fitting import BatchTensors, FitSettings, backward, target_scale, train_network
 from equipoise.deep.network import Network
 from equipoise.deep.reservoir import Reservoir, Samples
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks
@@ -120,9 +120,9 @@ def test_training_finds_the_mean_of_each_information_set() -> None:
     torch.set_num_threads(1)
     start = shape.start(torch.Generator().manual_seed(1))
     settings = FitSettings(steps=800, batch=256, learning_rate=0.01, weight_power=1.0)
-    parameters, loss = fit(shape, start, memory, where, settings, np.random.SeedSequence(1))
-    again, _ = fit(shape, start, memory, where, settings, np.random.SeedSequence(1))
-    other, _ = fit(shape, start, memory, where, settings, np.random.SeedSequence(2))
+    parameters, loss = train_network(shape, start, memory, where, settings, np.random.SeedSequence(1))
+    again, _ = train_network(shape, start, memory, where, settings, np.random.SeedSequence(1))
+    other, _ = train_network(shape, start, memory, where, settings, np.random.SeedSequence(2))
     assert torch.equal(parameters, again)
     assert not torch.equal(parameters, other)
     assert loss < 0.2

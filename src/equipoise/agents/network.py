@@ -6,6 +6,7 @@ Imports torch, so it is imported only where a run of networks is opened (`agents
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,9 @@ class NetworkAgent(TreeAgent):
         rows[:, np.isin(holes, board).any(axis=1)] = 0
         return rows
 
-    @property
+    @cached_property
     def _first(self) -> U8:
+        """[node] whether it is the first decision of its player."""
         return first_decisions(self.tree)
 
 

@@ -19,7 +19,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.deep.encoding import Evaluator
-from equipoise.deep.fitting import FitSettings, fit
+from equipoise.deep.fitting import FitSettings, train_network
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
@@ -207,7 +207,7 @@ def _traverse(solver: DeepCFR, count: int) -> None:
 
 def _fit(solver: DeepCFR, steps: int, batch: int) -> None:
     how = FitSettings(steps, batch, solver.settings.learning_rate, 1.0)
-    fit(solver.shape, solver.networks[0], solver.memories[0], solver.where, how, np.random.SeedSequence(1))
+    train_network(solver.shape, solver.networks[0], solver.memories[0], solver.where, how, np.random.SeedSequence(1))
 
 
 class _Timed(Evaluator):

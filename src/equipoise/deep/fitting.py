@@ -34,7 +34,7 @@ class FitSettings(NamedTuple):
 
 
 @torch.inference_mode()
-def fit(
+def train_network(
     shape: NetworkShape, start: Tensor, memory: Reservoir, where: DeviceEncoding, settings: FitSettings,
     seed: np.random.SeedSequence,
 ) -> tuple[Tensor, float]:  # fmt: skip

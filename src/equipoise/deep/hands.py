@@ -105,7 +105,7 @@ def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, 
 
 
 @kernel
-def deal_hands(
+def deal_keys(
     random: U64, deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers, keys: U64, winner: I8
 ) -> None:
     """Deal at random. IN OUT: uint64[1] generator, uint8[card] deck; OUT: uint64[deal, player, street], int8[deal] 1 if
@@ -196,12 +196,12 @@ class HandKeys:
         return keys
 
     def deal(self, seed: np.random.SeedSequence, count: int) -> tuple[U64, I8]:
-        """Random deals: uint64[deal, player, street] keys, and int8[deal] who wins (`deal_hands`)."""
+        """Random deals: uint64[deal, player, street] keys, and int8[deal] who wins (`deal_keys`)."""
         rules = self.rules
         random = seed.generate_state(1, np.uint64) | np.uint64(1)
         keys, winner = np.empty((count, PLAYERS, rules.rounds), np.uint64), np.empty(count, np.int8)
         deck = np.arange(rules.deck.size, dtype=np.uint8)
-        deal_hands(random, deck, rules.ranker.tables, self.plan, self.buffers(), keys, winner)
+        deal_keys(random, deck, rules.ranker.tables, self.plan, self.buffers(), keys, winner)
         return keys, winner
 
     def multi_hot(self, keys: U64) -> F32:

@@ -23,7 +23,7 @@ import torch
 
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
-from equipoise.deep.fitting import FitSettings, fit
+from equipoise.deep.fitting import FitSettings, train_network
 from equipoise.deep.fitting_on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
@@ -109,7 +109,7 @@ class DeepCFR:
     ) -> tuple[Tensor, float]:
         """Train a network on a memory; on a GPU with a recorded step, which is kept."""
         if self.where.device.type == "cpu":
-            return fit(self.shape, start, memory, self.where, how, seed)
+            return train_network(self.shape, start, memory, self.where, how, seed)
         if how not in self._trainers:
             self._trainers[how] = GraphTrainer(self.shape, memory.capacity, self.where, how)
         return self._trainers[how].fit(start, memory, seed)

@@ -24,7 +24,7 @@ from equipoise.deep.hands import HandKeys
 from equipoise.games.rules import GameRules
 
 Tensor = torch.Tensor
-CARD_WIDTH = 3  # the card layers are so many times as wide as the others
+CARD_WIDTH = 3  # width of the card layers, as a multiple of the others
 LEAST_SPREAD = 1e-5
 
 
@@ -87,7 +87,7 @@ class NetworkShape:
 
     def _inputs(self, name: str, shape: tuple[int, ...]) -> int:
         if name in ("hole", "board"):
-            return 3 * self.rules.hole_cards  # so many are on at a time: card, rank, suit
+            return 3 * self.rules.hole_cards  # a card is three inputs: itself, its rank and its suit
         if name.startswith("joint1"):
             return (CARD_WIDTH + 1) * self.hidden
         return shape[0]

@@ -20,7 +20,7 @@ from equipoise.core.progress import Say
 from equipoise.experiments.curves import side_by_side
 from equipoise.experiments.deep_cfr.exploitability import FULL as FULL_TRAINING
 from equipoise.experiments.deep_cfr.exploitability import QUICK as QUICK_TRAINING
-from equipoise.experiments.deep_cfr.exploitability import Dose
+from equipoise.experiments.deep_cfr.exploitability import Dose, LeducFigure
 from equipoise.measure.report import write_report
 
 POINTS = tuple(range(0, 101, 10))
@@ -31,21 +31,13 @@ EARLY, LATE = 20, 80  # neighbours up to here, and from here on
 
 
 @dataclass(frozen=True)
-class HeatMap:
-    """A figure: checkpoints of a network of one width."""
-
-    number: int
-    hidden: int
+class HeatMap(LeducFigure):
+    """Checkpoints of one training against each other."""
 
     @property
     def ABOUT(self) -> str:  # noqa: N802 (as in the modules of other experiments)
         """One line."""
         return f"Leduc by Deep CFR, networks {self.hidden} wide: checkpoints against each other (2 minutes)"
-
-    @property
-    def name(self) -> str:
-        """The stem of its files."""
-        return f"deep-cfr-figure-{self.number}"
 
     def run(self, out: Path, full: bool, say: Say) -> dict[str, Any]:
         """The heat map; `full` has ten times the traversals and six times the training steps."""
