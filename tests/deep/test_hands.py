@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -94,21 +94,49 @@ def p_value(found: Counter[object], encoding: Encoding, *, blockers: bool = True
 @pytest.mark.parametrize("rules", [load_game("kuhn"), load_game("leduc"), small_games.LIMIT], ids=lambda r: r.name)
 def test_deals_are_uniform(rules: GameRules) -> None:
     encoding = Encoding(build_tree(rules))
-    keys, winner = encoding.hands.deal(np.random.SeedSequence(5), 50_000)
+    keys, share = encoding.hands.deal(np.random.SeedSequence(5), 50_000)
     hands = [[tuple(key) for key in of_player] for of_player in (keys[:, 0].tolist(), keys[:, 1].tolist())]
-    found: Counter[object] = Counter(zip(zip(*hands, strict=True), winner.tolist(), strict=True))
+    found: Counter[object] = Counter(zip(zip(*hands, strict=True), share[:, -1].tolist(), strict=True))
     assert p_value(found, encoding) > 1e-4
     assert p_value(found, encoding, blockers=False) < 1e-12
     assert p_value(found, encoding, sign=-1) < 1e-12
 
 
+def test_a_pot_before_the_last_street_is_worth_its_mean_over_boards() -> None:
+    encoding = Encoding(build_tree(small_games.LIMIT))
+    keys, share = encoding.hands.deal(np.random.SeedSequence(7), 40_000, runouts=8)
+    expected: defaultdict[object, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for deal in all_deals(encoding):
+        first = tuple(of_player[0] for of_player in deal.keys)
+        expected[first][0] += deal.chance
+        expected[first][1] += deal.chance * deal.outcome
+    found: defaultdict[object, list[float]] = defaultdict(list)
+    for row, value in zip(keys[:, :, 0].tolist(), share[:, 0].tolist(), strict=True):
+        found[tuple(row)].append(value)
+
+    def largest_error(sign: int) -> float:
+        """In standard errors, over all pairs of holes; with some slack for pairs that always end the same way."""
+        errors = []
+        for pair, values in found.items():
+            chance, total = expected[pair]
+            spread = np.std(values) / np.sqrt(len(values)) + 1e-6
+            errors.append(abs(np.mean(values) - sign * total / chance) / spread)
+        return float(max(errors))
+
+    assert found.keys() == expected.keys()
+    assert largest_error(1) < 5
+    assert largest_error(-1) > 50
+    last = encoding.hands.deal(np.random.SeedSequence(7), 40_000)[1][:, 0]
+    assert share[:, 0].std() < 0.9 * last.std()
+
+
 def test_deals_of_holdem_fit_together() -> None:
     rules = load_game("holdem.limit")
     hands = HandKeys(rules)
-    keys, winner = hands.deal(np.random.SeedSequence(1), 20_000)
+    keys, share = hands.deal(np.random.SeedSequence(1), 20_000)
     last = np.array([[cards_of_key(key) for key in row] for row in keys[:, :, 3].tolist()], np.uint8)
     ranks = [rules.ranker.ranks(np.ascontiguousarray(last[:, player])).astype(np.int64) for player in range(2)]
-    assert (winner == np.sign(ranks[0] - ranks[1])).all()
+    assert (share == np.sign(ranks[0] - ranks[1])[:, np.newaxis]).all()
     for player in range(2):
         for street in range(rules.rounds):
             assert (hands.of_hands(last[:, player], street) == keys[:, player, street]).all()

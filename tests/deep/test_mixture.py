@@ -127,3 +127,12 @@ def test_drawing_one_network_for_the_hand_wins_as_much_as_the_average(game: str)
     assert value(table) == pytest.approx(drawn, abs=1e-5)
     one, two = averages(game, by_reach=False)
     assert abs(value({**one, **two}) - drawn) > 1e-3
+
+
+def test_networks_go_to_another_device_whole() -> None:
+    here = mixed("leduc")
+    assert here.on("cpu") is here
+    there = here.on("meta")  # a device without numbers, which every machine has
+    assert there.where.device.type == there.parameters[0].device.type == "meta"
+    assert there.parameters[1].shape == here.parameters[1].shape
+    assert there.weights is here.weights

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'
 
 from equipoise import InputError, exploitability, load_player, local_best_response, match, measure_agent
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.agents.agent import View
+from equipoise.agents.agent import View, can_fork
 from equipoise.agents.network import NetworkAgent, NetworkStrategy
 from equipoise.agents.postprocess import PostProcess
 from equipoise.agents.table import TableAgent
@@ -189,3 +189,10 @@ def test_exact_measure_refuses_post_processing(tmp_path: Path) -> None:
         measure_agent(f"{path}?post=purify", method="exact")
     with pytest.raises(InputError, match="no run"):
         measure_agent("always-call?device=cpu", game="leduc")
+
+
+def test_networks_on_a_gpu_are_asked_in_one_process() -> None:
+    mixture = mixture_of("leduc")
+    here, there = NetworkAgent("here", mixture), NetworkAgent("there", mixture.on("meta"))
+    assert can_fork(here)
+    assert not can_fork(here, there)

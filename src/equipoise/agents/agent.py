@@ -88,6 +88,11 @@ class Agent(Protocol):
         """A track from the start of a hand, for all holes or one (arrays then have one entry)."""
 
 
+def can_fork(*agents: Agent) -> bool:
+    """Whether forked processes can ask these agents; those that use a GPU cannot be asked there."""
+    return all(getattr(agent, "forkable", True) for agent in agents)
+
+
 class Tracked(ABC):
     """Base class: answers all other questions by tracks."""
 

@@ -45,6 +45,11 @@ class NetworkAgent(TreeAgent):
     def tree(self) -> BettingTree:
         return self.mixture.where.encoding.tree
 
+    @property
+    def forkable(self) -> bool:
+        """Whether forked processes can use its networks (`can_fork`)."""
+        return self.mixture.where.device.type == "cpu"
+
     def rows(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
         """[action, hole] from the networks, post-processed."""
         key = (node, board, holes.tobytes())

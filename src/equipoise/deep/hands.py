@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.cards.hand_ranks import RankTables, rank_of_cards
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, I8, U8, U64, inlined, kernel
+from equipoise.core.jit import F32, U8, U64, inlined, kernel
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.solvers.external_kernel import draw_word
 
@@ -104,35 +104,60 @@ def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, 
         keys[hole] = BLOCKED if blocked else canonical_key(hole_cards + board.size, plan, buffers)
 
 
+@inlined
+def shuffle_part(random: U64, first: Int, last: Int, deck: U8) -> None:
+    """Draw the cards of a deck from one place to another. IN OUT: uint64[1] generator, uint8[card] deck."""
+    for at in range(first, last):
+        other = np.uint64(at) + (((draw_word(random) >> _32) * np.uint64(deck.size - at)) >> _32)
+        card = deck[other]
+        deck[other] = deck[at]
+        deck[at] = card
+
+
+@inlined
+def take_hand(player: Int, deck: U8, plan: HandPlan, buffers: HandBuffers) -> None:
+    """Put a player's hole cards and the board into the buffer."""
+    hole_cards = plan.hole_cards
+    for at in range(hole_cards):
+        buffers.cards[at] = deck[player * hole_cards + at]
+    for at in range(buffers.cards.size - hole_cards):
+        buffers.cards[hole_cards + at] = deck[2 * hole_cards + at]
+
+
+@inlined
+def compare_hands(deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers) -> int:
+    """1 if player 0 has the better hand, -1 if player 1 has, else 0."""
+    take_hand(0, deck, plan, buffers)
+    first = rank_of_cards(buffers.cards, buffers.cards.size, ranking)
+    take_hand(1, deck, plan, buffers)
+    second = rank_of_cards(buffers.cards, buffers.cards.size, ranking)
+    return int(first > second) - int(first < second)
+
+
 @kernel
 def deal_keys(
-    random: U64, deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers, keys: U64, winner: I8
-) -> None:
-    """Deal at random. IN OUT: uint64[1] generator, uint8[card] deck; OUT: uint64[deal, player, street], int8[deal] 1 if
-    player 0 has the better hand, -1 if player 1 has, else 0.
+    random: U64, runouts: int, deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers, keys: U64,
+    share: F32,
+) -> None:  # fmt: skip
+    """Deal at random. IN OUT: uint64[1] generator, uint8[card] deck; OUT: uint64[deal, player, street], float32[deal,
+    street] what player 0 wins of a pot that both go all-in for on a street: 1, -1 or 0 on the last, before it a mean.
     """
     hole_cards, streets = plan.hole_cards, plan.seen.size
-    board_cards = np.int64(plan.seen[streets - 1]) - hole_cards
-    for i in range(winner.size):
-        for at in range(2 * hole_cards + board_cards):
-            other = np.uint64(at) + (((draw_word(random) >> _32) * np.uint64(deck.size - at)) >> _32)
-            card = deck[other]
-            deck[other] = deck[at]
-            deck[at] = card
-        first = np.uint16(0)
+    cards = 2 * hole_cards + np.int64(plan.seen[streets - 1]) - hole_cards
+    for i in range(keys.shape[0]):
+        shuffle_part(random, 0, cards, deck)
         for player in range(2):
             for street in range(streets):  # each key reorders the cards: start again
-                for at in range(hole_cards):
-                    buffers.cards[at] = deck[player * hole_cards + at]
-                for at in range(board_cards):
-                    buffers.cards[hole_cards + at] = deck[2 * hole_cards + at]
-                if street == 0:
-                    rank = rank_of_cards(buffers.cards, buffers.cards.size, ranking)
-                    if player == 0:
-                        first = rank
-                    else:
-                        winner[i] = np.int8(first > rank) - np.int8(first < rank)
+                take_hand(player, deck, plan, buffers)
                 keys[i, player, street] = canonical_key(np.int64(plan.seen[street]), plan, buffers)
+        share[i, :] = np.float32(compare_hands(deck, ranking, plan, buffers))
+        if runouts:
+            for street in range(streets - 2, -1, -1):  # backwards: the cards of later streets are drawn again
+                total = 0
+                for _ in range(runouts):
+                    shuffle_part(random, hole_cards + np.int64(plan.seen[street]), cards, deck)
+                    total += compare_hands(deck, ranking, plan, buffers)
+                share[i, street] = np.float32(total) / np.float32(runouts)
 
 
 @kernel
@@ -195,14 +220,18 @@ class HandKeys:
         fill_board_keys(np.array(board, np.uint8), chosen, self.plan, self.buffers(), keys)
         return keys
 
-    def deal(self, seed: np.random.SeedSequence, count: int) -> tuple[U64, I8]:
-        """Random deals: uint64[deal, player, street] keys, and int8[deal] who wins (`deal_keys`)."""
+    def deal(self, seed: np.random.SeedSequence, count: int, runouts: int = 0) -> tuple[U64, F32]:
+        """Random deals: uint64[deal, player, street] keys, and float32[deal, street] what player 0 wins (`deal_keys`).
+
+        Before the last street that is the mean of `runouts` boards; 0 takes the board of the deal.
+        """
         rules = self.rules
         random = seed.generate_state(1, np.uint64) | np.uint64(1)
-        keys, winner = np.empty((count, PLAYERS, rules.rounds), np.uint64), np.empty(count, np.int8)
+        keys = np.empty((count, PLAYERS, rules.rounds), np.uint64)
+        share = np.empty((count, rules.rounds), np.float32)
         deck = np.arange(rules.deck.size, dtype=np.uint8)
-        deal_keys(random, deck, rules.ranker.tables, self.plan, self.buffers(), keys, winner)
-        return keys, winner
+        deal_keys(random, runouts, deck, rules.ranker.tables, self.plan, self.buffers(), keys, share)
+        return keys, share
 
     def multi_hot(self, keys: U64) -> F32:
         """[hand, deal * card] network input."""

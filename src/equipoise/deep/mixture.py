@@ -92,6 +92,14 @@ class Mixture:
         """The number of networks of a player."""
         return len(self.weights)
 
+    def on(self, device: str) -> Mixture:
+        """The same networks on another device. Processes that are forked cannot use a GPU of their parent."""
+        target = torch.device(device)
+        if self.where.device == target:
+            return self
+        one, two = (parameters.to(target) for parameters in self.parameters)
+        return Mixture(self.where.encoding.on(target), self.shape, (one, two), self.weights, self.is_strategy)
+
     @cached_property
     def evaluators(self) -> tuple[Evaluator, Evaluator]:
         """One for each player."""

@@ -4,7 +4,8 @@
 that is drawn from its strategy. All traversals are at the same depth, so one network call a level answers for all of
 them; kernels do the rest. On the way back, the walker's decisions give samples of advantages (value of an action minus
 value of the decision, in big blinds), the opponent's decisions samples of its strategy. All samples of an information
-set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do.
+set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do. A pot that both
+players are all-in for before the last street is worth its mean over some boards: unbiased, and far less noisy.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, kernel
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.network import matched
 from equipoise.deep.reservoir import Samples
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.external_kernel import draw_share
-from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, BettingTree
+from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
 ROWS = 1 << 18  # about as many rows as the deals of one chunk visit
+RUNOUTS = 32
 
 
 class WalkTree(NamedTuple):
@@ -34,6 +35,7 @@ class WalkTree(NamedTuple):
 
     kind: U8
     player: I8
+    street: U8
     first_child: I32
     num_children: U8
     chips: I32  # what the loser of a terminal node loses
@@ -44,7 +46,7 @@ class WalkTree(NamedTuple):
         """The arrays of a tree. The unit is the big blind, times the pot in big blinds to the power `pot_power`."""
         blind = tree.rules.big_blind
         unit = blind * (tree.chips.sum(axis=1) / blind) ** pot_power
-        arrays = (tree.kind, tree.player, tree.first_child, tree.num_children, tree.chips.min(axis=1))
+        arrays = (tree.kind, tree.player, tree.street, tree.first_child, tree.num_children, tree.chips.min(axis=1))
         return cls(*arrays, unit.astype(np.float32))
 
 
@@ -72,7 +74,7 @@ class Rows(NamedTuple):
 
 @kernel
 def sort_level(
-    first: int, end: int, walker: int, tree: WalkTree, winner: I8, rows: Rows, mine: I32, theirs: I32, counts: I64
+    first: int, end: int, walker: int, tree: WalkTree, share: F32, rows: Rows, mine: I32, theirs: I32, counts: I64
 ) -> None:
     """Value the terminal rows of a level and list its decisions. IN: rows first to end; IN OUT: rows, whose DEAL nodes
     become those they lead to; OUT: int32[row] twice, the walker's decisions and the opponent's; int64[2] their counts.
@@ -92,10 +94,10 @@ def sort_level(
                 theirs[counts[1]] = row
                 counts[1] += 1
             continue
-        sign: Int = np.int64(winner[rows.deal[row]]) * (1 - 2 * walker)
+        won = share[rows.deal[row], tree.street[node]] * np.float32(1 - 2 * walker)
         if kind == FOLDED:
-            sign = -1 if tree.player[node] == walker else 1
-        rows.value[row] = np.float32(sign * np.int64(tree.chips[node]))
+            won = np.float32(-1 if tree.player[node] == walker else 1)
+        rows.value[row] = won * np.float32(tree.chips[node])
 
 
 @kernel
@@ -176,6 +178,13 @@ class Traversals:
         return WalkTree.of(self.where.encoding.tree, self.pot_power)
 
     @cached_property
+    def runouts(self) -> int:
+        """Boards on which a hand is shown down if both players are all-in before the last street."""
+        tree = self.where.encoding.tree
+        early = (tree.kind == SHOWDOWN) & (tree.street < tree.rules.rounds - 1)
+        return RUNOUTS if early.any() else 0
+
+    @cached_property
     def chunk(self) -> int:
         """Deals that walk together."""
         tree = self.where.encoding.tree
@@ -209,12 +218,12 @@ class _Chunk:
     ) -> None:
         self.where, self.tree, self.walker = traversals.where, traversals.tree, walker
         self.encoding = self.where.encoding
-        self.networks, self.iteration = networks, iteration
+        self.networks, self.iteration, self.runouts = networks, iteration, traversals.runouts
 
     def run(self, count: int, seed: np.random.SeedSequence) -> Sampled:
         """Deal, walk down, walk up."""
         deal_seed, action_seed = seed.spawn(2)
-        self.keys, self.winner = self.encoding.hands.deal(deal_seed, count)
+        self.keys, self.share = self.encoding.hands.deal(deal_seed, count, self.runouts)
         self.hands = [self._hands(player) for player in range(PLAYERS)]
         self.rows = Rows.space(2 * count)
         self.rows.deal[:count] = np.arange(count)
@@ -237,7 +246,7 @@ class _Chunk:
         first, end, counts = 0, count, np.zeros(2, np.int64)
         while end > first:
             mine, theirs = np.empty(end - first, np.int32), np.empty(end - first, np.int32)
-            sort_level(first, end, self.walker, self.tree, self.winner, self.rows, mine, theirs, counts)
+            sort_level(first, end, self.walker, self.tree, self.share, self.rows, mine, theirs, counts)
             mine, theirs = mine[: counts[0]], theirs[: counts[1]]
             my_chance, their_chance = self._chances(self.walker, mine), self._chances(1 - self.walker, theirs)
             below = int(self.tree.num_children[self.rows.node[mine]].sum()) + len(theirs)

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.agents.agent import Agent, Track, draw_index
+from equipoise.agents.agent import Agent, Track, can_fork, draw_index
 from equipoise.agents.named import Playing, as_agent
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import equities_against, equity_table, needs_table
@@ -125,7 +125,7 @@ def local_best_response(
         check_count(hands, "hands", LEAST_HANDS)
     if minutes is not None and not minutes > 0:
         raise InputError(f"{minutes} minutes", remedy="play for some time")
-    threads = thread_count(threads)
+    threads = thread_count(threads) if can_fork(player) else 1
     if needs_table(rules):
         equity_table(rules, threads=threads, progress=stage(progress, "equities before the flop, once"))
     started = time.monotonic()

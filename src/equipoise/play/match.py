@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.agents.agent import Agent
+from equipoise.agents.agent import Agent, can_fork
 from equipoise.agents.named import Playing, load_players
 from equipoise.agents.table import TableAgent
 from equipoise.cards.deck import check_hole_cards
@@ -304,7 +304,7 @@ def observations(values: F64, duplicate: bool) -> F64:
 def corrected_values(game: Match, chunk: Chunk, count: int) -> F64:
     """A chunk's chips by AIVAT, on several cores."""
     game.corrected(chunk.values[:1], chunk.deals[:1], chunk.history[:1])  # compiles, on a first run
-    with workers(game.corrected, count) as correct:
+    with workers(game.corrected, count if can_fork(game.one, game.two) else 1) as correct:
         parts = [slice(at, at + PIECE) for at in range(0, len(chunk.values), PIECE)]
         futures = [correct(chunk.values[part], chunk.deals[part], chunk.history[part]) for part in parts]
         return np.concatenate([future.result() for future in futures])

@@ -134,7 +134,7 @@ def _agent(strategy: Trained) -> Agent:
         return TableAgent("trained", strategy.profile.layout, strategy.profile.chances, strategy.buckets)
     from equipoise.agents.network import NetworkAgent  # here: it imports torch
 
-    return NetworkAgent("trained", strategy)
+    return NetworkAgent("trained", strategy.on("cpu"))  # hands are played in forked processes
 
 
 def draw_progress(run: Run) -> None:
