@@ -7,6 +7,7 @@ from equipoise.cli.commands import (
     abstraction,
     acpc,
     bench,
+    cluster,
     equity,
     games,
     log,
@@ -23,6 +24,6 @@ from equipoise.cli.commands import (
 )
 
 __all__ = [
-    "abstraction", "acpc", "app", "bench", "equity", "games", "log", "match", "measure", "play", "recipes",
+    "abstraction", "acpc", "app", "bench", "cluster", "equity", "games", "log", "match", "measure", "play", "recipes",
     "reproduce", "slumbot", "spot", "strategy", "train", "warm_up",
 ]  # fmt: skip
