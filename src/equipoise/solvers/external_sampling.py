@@ -77,7 +77,9 @@ class External:
         return tree_records(self.layout)
 
     def _kernel_state(self) -> ExternalState:
-        return kernel_state(self.record, self.regret, self.average, self.buckets, self._raw, self.periods.plus, self.prune)
+        return kernel_state(
+            self.record, self.regret, self.average, self.buckets, self._raw, self.periods.plus, self.prune
+        )
 
     @cached_property
     def _raw(self) -> tuple[U32, I64]:
@@ -176,7 +178,7 @@ def raw_buckets(buckets: BucketMap) -> tuple[U32, I64]:
 
 
 def make_buffers(tree: BettingTree, random: U64) -> list[ExternalBuffers]:
-    """The memory of each thread. IN: uint64[thread] the states of their random generators, which stay where they are."""
+    """The memory of each thread. IN: uint64[thread] the states of their random generators; they are not copied."""
     rules, depth, max_actions = tree.rules, most_decisions(tree), int(tree.num_children.max())
     return [
         ExternalBuffers(
