@@ -30,17 +30,22 @@ from equipoise.solvers.sampled_last_street import (
     pack_by_slot,
     walk_sampled_batches,
 )
-from equipoise.solvers.sampled_streets import add_increments, ascend_streets, descend_streets, walk_samples
+from equipoise.solvers.sampled_streets import (
+    ANY_REGRET,
+    add_increments,
+    ascend_streets,
+    descend_streets,
+    rule_of,
+    walk_samples,
+)
 from equipoise.solvers.schedule import LazyDiscount
 from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
 from equipoise.walk.bucket_decisions import bucket_buffers
-from equipoise.walk.bucketed_walk import BucketRule, RecordedActions, WalkFlags
+from equipoise.walk.bucketed_walk import BucketRule
 from equipoise.walk.engine import make_walk_buffers
 from equipoise.walk.plan import Plan
-
-_ANY = np.float32(-np.inf)
 
 
 class PublicChance:
@@ -62,7 +67,7 @@ class PublicChance:
         seed: int = 1,
         threads: int = 1,
     ) -> None:
-        _check(tree, buckets, boards)
+        check_game(tree, buckets, boards)
         self.tree, self.buckets, self.boards = tree, buckets, boards
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret = np.zeros(self.layout.slots, np.float32)
@@ -89,7 +94,7 @@ class PublicChance:
         for _ in range(iterations):
             self._boards.fill(*self.source.boards(self.visited, self.boards))
             tables = self._discounted()
-            rule = self._rule._replace(flags=WalkFlags(averaging=True, floor=tables.floor))
+            rule = rule_of(tables, self._bucket_buffers)
             for walker in range(PLAYERS):
                 self._walk(walker, tables, rule)
             self.visited += self.boards
@@ -102,7 +107,8 @@ class PublicChance:
         discount.advance(self.iteration + 1, [self.regret], [self.average])
         return BucketedTables(
             self._offset, self._stride, self.regret, self._increment, self.average,
-            np.float32(discount.regret), discount.floor if self.boards == 1 else _ANY, np.float32(discount.average),
+            np.float32(discount.regret), discount.floor if self.boards == 1 else ANY_REGRET,
+            np.float32(discount.average),
         )  # fmt: skip
 
     def _walk(self, walker: int, tables: BucketedTables, rule: BucketRule) -> None:
@@ -147,14 +153,6 @@ class PublicChance:
         return self.layout.stride[self._program.arrays.node]
 
     @cached_property
-    def _rule(self) -> BucketRule:
-        """The decisions of the streets before the last."""
-        return BucketRule(
-            self._offset, self._stride, self.regret, self.regret, self._increment, self.average,
-            self._bucket_buffers, WalkFlags(averaging=True), RecordedActions(),
-        )  # fmt: skip
-
-    @cached_property
     def _plans(self) -> list[Plan]:
         arrays, boards = self._program.arrays, self._boards.boards
         return [Plan(arrays, boards, walker, self.tree.rules.hole_cards == 2) for walker in range(PLAYERS)]
@@ -176,7 +174,8 @@ class PublicChance:
         self._discount.restore(state["gains"])
 
 
-def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
+def check_game(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
+    """Refuse what public chance sampling cannot walk."""
     if boards < 1:
         raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
     if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):

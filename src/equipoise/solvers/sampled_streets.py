@@ -14,10 +14,28 @@ from equipoise.core.arrays import Float, Int
 from equipoise.core.jit import F32, I64, inlined, kernel, view
 from equipoise.solvers.board_samples import Samples
 from equipoise.solvers.sampled_last_street import BucketedTables, LastStreetBuffers, walk_sampled_batches
-from equipoise.walk.bucketed_walk import BucketRule, Cells, ascend_by_bucket, descend_by_bucket
+from equipoise.walk.bucket_decisions import BucketBuffers
+from equipoise.walk.bucketed_walk import (
+    BucketRule,
+    Cells,
+    RecordedActions,
+    WalkFlags,
+    ascend_by_bucket,
+    descend_by_bucket,
+)
 from equipoise.walk.last_street.packing import ROOT, EntryBatches
 from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
 from equipoise.walk.terminals import evaluate_terminals
+
+ANY_REGRET = np.float32(-np.inf)  # no lower bound
+
+
+def rule_of(tables: BucketedTables, buffers: BucketBuffers) -> BucketRule:
+    """The decisions of the streets before the last."""
+    return BucketRule(
+        tables.offset, tables.stride, tables.regret, tables.regret, tables.increment, tables.average,
+        buffers, WalkFlags(averaging=True, floor=tables.floor), RecordedActions(),
+    )  # fmt: skip
 
 
 @view
