@@ -98,7 +98,7 @@ class CardGroups:
 
     @cached_property
     def by_group(self) -> list[list[Any]]:
-        """[group][street] its buckets, ascending; all of them where nothing is cut. Unused ones are the first group's."""
+        """[group][street] its buckets, ascending; all of them where nothing is cut. The first has the unused ones."""
         rules = self.buckets.rules
         found: list[list[Any]] = [[slice(None)] for _ in range(self.groups)]
         for street in range(1, rules.rounds):
