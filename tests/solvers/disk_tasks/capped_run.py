@@ -69,6 +69,7 @@ def on_disk(cut: GameCut, folder: str) -> str:
     for _, tables in part.task_tables():
         for own in tables:
             digest.update(own.data)
+        del own, tables  # before the next task is mapped
     return digest.hexdigest()
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOM = 200_000_000  # for the map, buffers and one task
+ROOM = 300_000_000  # for the map, buffers and one task
 
 
 def child(how: str, private: int, room: int, folder: Path) -> tuple[int, str, str]:

@@ -210,8 +210,8 @@ class DiskPart:
         target, written = Path(folder) / name, []
         target.mkdir(parents=True, exist_ok=True)
         try:
-            for task, tables in self.task_tables():
-                written.append(save_task(target, task, self._header(task), tables))
+            for index, task in enumerate(self.spec.tasks):
+                written.append(save_task(target, task, self._header(task), self.tables.open(index)))
         except BaseException:
             for path in written:
                 path.unlink()
@@ -219,8 +219,8 @@ class DiskPart:
 
     def load(self, folder: str, name: str) -> None:
         """Continue from a checkpoint that has this part's tasks."""
-        for task, tables in self.task_tables():
-            load_task(Path(folder) / name, task, self._header(task), tables)
+        for index, task in enumerate(self.spec.tasks):
+            load_task(Path(folder) / name, task, self._header(task), self.tables.open(index))
 
     def _header(self, task: Task) -> dict[str, Any]:
         """What a checkpoint's file is of."""

@@ -56,7 +56,13 @@ class TaskTables:
         if not count:
             return np.zeros(0, np.float32), np.zeros(0, np.float32)
         pages = _whole_pages(4 * count)
-        mapped = mmap.mmap(self._file, 2 * pages, offset=int(self._start[index]))
+        try:
+            mapped = mmap.mmap(self._file, 2 * pages, offset=int(self._start[index]))
+        except OSError as error:
+            raise InputError(
+                f"cannot map a task of {2 * pages / 1e9:.1f} GB: {error.strerror}",
+                remedy="cut the game into more groups of public cards, or give the process more memory",
+            ) from None
         regret, average = (np.frombuffer(mapped, np.float32, count, at) for at in (0, pages))
         return regret, average
 
