@@ -127,7 +127,7 @@ def plan_cluster(
     if machines.count > pieces.pieces:
         what = "public clusters" if recipe.solver.method == "external" else "tasks"
         raise InputError(f"{machines.count} machines for {pieces.pieces} {what}", remedy=f"use up to {pieces.pieces}")
-    return _predicted(recipe, machines, pieces, layout, scale)
+    return predict(recipe, machines, pieces, layout, scale)
 
 
 def _measured(recipe: Recipe, seconds: float, progress: Progress | None) -> Pieces:
@@ -141,7 +141,8 @@ def _measured(recipe: Recipe, seconds: float, progress: Progress | None) -> Piec
     )
 
 
-def _predicted(recipe: Recipe, machines: Machines, pieces: Pieces, layout: SlotLayout, scale: float) -> ClusterPlan:
+def predict(recipe: Recipe, machines: Machines, pieces: Pieces, layout: SlotLayout, scale: float = 1.0) -> ClusterPlan:
+    """The plan from pieces that were measured; `scale` makes the tables larger."""
     blades = recipe.solver.method == "external"
     most = ceil(pieces.pieces / machines.count)  # pieces of the machine with the most
     table_bytes = int(layout.slots * scale * REGRET_AND_AVERAGE * most / pieces.pieces)

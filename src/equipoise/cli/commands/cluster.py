@@ -8,7 +8,7 @@ import typer
 
 from equipoise.cli.app import Json, examples, noun, print_json
 from equipoise.cli.render.cluster import print_plan
-from equipoise.cli.render.progress import progress_bar
+from equipoise.cli.render.progress import stage_bar
 
 cluster = noun("cluster", "Plan a training on many machines.")
 
@@ -44,7 +44,7 @@ def cluster_plan(
     from equipoise.runs.recipe import load_recipe
 
     wanted = Machines(machines, cores, 1e9 * ram, latency / 1e3, 1e6 * network, 1e6 * disk)
-    with progress_bar("plan") as progress:
+    with stage_bar() as progress:
         found = plan_cluster(
             load_recipe(recipe, override or ()), wanted, infosets=infosets, seconds=seconds, progress=progress
         )
