@@ -97,7 +97,11 @@ def deal_hands(state: ExternalState, buffers: ExternalBuffers) -> int:
             hand[i] = deck[player * hole_cards + i]
         for i in range(state.board_cards):
             hand[hole_cards + i] = deck[2 * hole_cards + i]
-        find_buckets(hand, deck.size, state, buffers.bucket[player])
+    cluster: Int = np.int64(0)
+    if state.buckets.public_label.size:
+        cluster = public_cluster(buffers.hand[0], state.buckets)
+    for player in range(2):
+        find_buckets(buffers.hand[player], deck.size, cluster, 0, state, buffers.bucket[player])
     return find_winner(state, buffers)
 
 
@@ -111,12 +115,10 @@ def find_winner(state: ExternalState, buffers: ExternalBuffers) -> int:
 
 
 @inlined
-def find_buckets(hand: U8, deck: Int, state: ExternalState, buckets: I64) -> None:
-    """The buckets of one hand on all streets. IN: uint8[card]; OUT: int64[street]."""
-    tables, cluster = state.buckets, np.int64(0)
-    if tables.public_label.size:
-        cluster = np.int64(public_cluster(hand, tables))
-    for street in range(state.streets):
+def find_buckets(hand: U8, deck: Int, cluster: Int, since: int, state: ExternalState, buckets: I64) -> None:
+    """The buckets of one hand on the streets since one. IN: uint8[card], its public cluster; OUT: int64[street]."""
+    tables = state.buckets
+    for street in range(since, state.streets):
         first = state.raw_first[street]
         if first >= 0:
             index = np.int64(0)

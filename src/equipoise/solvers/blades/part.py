@@ -68,6 +68,7 @@ class Batch(NamedTuple):
 class ClusterCards(NamedTuple):
     """The boards and the buckets of one cluster."""
 
+    cluster: int
     boards: U8  # [board, card]
     street: int  # the first below the top
     local: U32  # [bucket] its number within its cluster
@@ -107,7 +108,7 @@ class BladesPart:
             regret,
             average,
             kernel_state(split.records_of(layout), regret, average, split.buckets, raw, self.periods.plus, plan.prune),
-            ClusterCards(split.boards(number), split.street, *split.local),
+            ClusterCards(number, split.boards(number), split.street, *split.local),
         )
 
     @cached_property
@@ -216,7 +217,7 @@ def deal_board(hands: U8, cards: ClusterCards, state: ExternalState, buffers: Ex
         for i in range(holes):
             buffers.hand[player, i] = hands[player * holes + i]
         bucket = buffers.bucket[player]
-        find_buckets(buffers.hand[player], deck, state, bucket)
+        find_buckets(buffers.hand[player], deck, cards.cluster, cards.street, state, bucket)
         for street in range(cards.street, state.streets):
             bucket[street] = cards.local[cards.local_first[street] + bucket[street]]
     return find_winner(state, buffers)

@@ -108,12 +108,12 @@ class TableSplit:
         boards, label = self.all_boards
         return boards[label == cluster]
 
-    @property
+    @cached_property
     def boards_left(self) -> int:
         """The number of boards that two hands leave possible."""
         return comb(self.rules.deck.size - PLAYERS * self.rules.hole_cards, self.board_cards)
 
-    @property
+    @cached_property
     def grain(self) -> float:
         """A power of two so small that values are rounded to multiples of it without harm, and so large that sums of
         values over boards are exact: they do not depend on the order, so neither on which part owns which cluster.
