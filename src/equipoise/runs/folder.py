@@ -38,6 +38,10 @@ FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
 
 
+class LostPart(InputError):
+    """A part of a run on a cluster has no intact file of its own for a checkpoint."""
+
+
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """The state of a run after some iterations; arrays from a file are memory-mapped."""
@@ -205,6 +209,11 @@ class RunFolder:
         for folder in (self.path, self.checkpoints):
             remove_remains(folder, older_than=0)
 
+    def set_aside(self, path: str | Path) -> None:
+        """Rename a damaged checkpoint."""
+        with contextlib.suppress(OSError):
+            Path(path).rename(Path(path).with_suffix(DAMAGED))
+
     def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
         """The newest intact checkpoint. Damaged ones are reported and renamed.
 
@@ -215,8 +224,7 @@ class RunFolder:
                 header, arrays = load_arrays(path, FORMAT, remedy="using the previous one")
             except InputError as error:
                 say(str(error))
-                with contextlib.suppress(OSError):
-                    path.rename(path.with_suffix(DAMAGED))
+                self.set_aside(path)
                 continue
             if header["fingerprint"] != recipe.fingerprint:
                 raise InputError(
