@@ -19,11 +19,10 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
 from equipoise.cards.deck import check_hole_cards
-from equipoise.core.arrays import Float, Int
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, I64, inlined, kernel, view
+from equipoise.core.jit import I64
 from equipoise.games.rules import PLAYERS
-from equipoise.solvers.board_samples import BoardSource, SampledBoards, Samples, check_sampling
+from equipoise.solvers.board_samples import BoardSource, SampledBoards, check_sampling
 from equipoise.solvers.sampled_last_street import (
     BucketedTables,
     LastStreetBuffers,
@@ -31,25 +30,22 @@ from equipoise.solvers.sampled_last_street import (
     pack_by_slot,
     walk_sampled_batches,
 )
+from equipoise.solvers.sampled_streets import (
+    ANY_REGRET,
+    add_increments,
+    ascend_streets,
+    descend_streets,
+    rule_of,
+    walk_samples,
+)
 from equipoise.solvers.schedule import LazyDiscount
 from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
 from equipoise.walk.bucket_decisions import bucket_buffers
-from equipoise.walk.bucketed_walk import (
-    BucketRule,
-    Cells,
-    RecordedActions,
-    WalkFlags,
-    ascend_by_bucket,
-    descend_by_bucket,
-)
+from equipoise.walk.bucketed_walk import BucketRule
 from equipoise.walk.engine import make_walk_buffers
-from equipoise.walk.last_street.packing import ROOT, EntryBatches
-from equipoise.walk.plan import Plan, WalkBuffers, padded, row_of
-from equipoise.walk.terminals import evaluate_terminals
-
-_ANY = np.float32(-np.inf)
+from equipoise.walk.plan import Plan
 
 
 class PublicChance:
@@ -71,7 +67,7 @@ class PublicChance:
         seed: int = 1,
         threads: int = 1,
     ) -> None:
-        _check(tree, buckets, boards)
+        check_game(tree, buckets, boards)
         self.tree, self.buckets, self.boards = tree, buckets, boards
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret = np.zeros(self.layout.slots, np.float32)
@@ -98,7 +94,7 @@ class PublicChance:
         for _ in range(iterations):
             self._boards.fill(*self.source.boards(self.visited, self.boards))
             tables = self._discounted()
-            rule = self._rule._replace(flags=WalkFlags(averaging=True, floor=tables.floor))
+            rule = rule_of(tables, self._bucket_buffers)
             for walker in range(PLAYERS):
                 self._walk(walker, tables, rule)
             self.visited += self.boards
@@ -111,19 +107,21 @@ class PublicChance:
         discount.advance(self.iteration + 1, [self.regret], [self.average])
         return BucketedTables(
             self._offset, self._stride, self.regret, self._increment, self.average,
-            np.float32(discount.regret), discount.floor if self.boards == 1 else _ANY, np.float32(discount.average),
+            np.float32(discount.regret), discount.floor if self.boards == 1 else ANY_REGRET,
+            np.float32(discount.average),
         )  # fmt: skip
 
     def _walk(self, walker: int, tables: BucketedTables, rule: BucketRule) -> None:
         """All boards of an iteration for one walker, and the update of its regrets."""
         plan, samples, work = self._plans[walker], self._boards.samples, self._buffers
+        last = self.tree.rules.rounds - 1
         if self.threads == 1:
             walk_samples(plan, self._batches[walker], samples, tables, rule, self._spaces[walker][0], work)
         else:
             for board in range(self.boards):
-                descend_streets(board, tables.average_gain, plan, samples, rule, work)
+                descend_streets(0, last, board, tables.average_gain, plan, samples, rule, work)
                 self._walk_last(board, walker, tables)
-                ascend_streets(board, tables.gain, plan, samples, rule, work)
+                ascend_streets(0, last, board, tables.gain, plan, samples, rule, work)
         if self.boards > 1:
             for part in self.layout.parts(walker):
                 add_increments(self._discount.floor, self._increment[part], self.regret[part])
@@ -155,14 +153,6 @@ class PublicChance:
         return self.layout.stride[self._program.arrays.node]
 
     @cached_property
-    def _rule(self) -> BucketRule:
-        """The decisions of the streets before the last."""
-        return BucketRule(
-            self._offset, self._stride, self.regret, self.regret, self._increment, self.average,
-            self._bucket_buffers, WalkFlags(averaging=True), RecordedActions(),
-        )  # fmt: skip
-
-    @cached_property
     def _plans(self) -> list[Plan]:
         arrays, boards = self._program.arrays, self._boards.boards
         return [Plan(arrays, boards, walker, self.tree.rules.hole_cards == 2) for walker in range(PLAYERS)]
@@ -184,7 +174,8 @@ class PublicChance:
         self._discount.restore(state["gains"])
 
 
-def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
+def check_game(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
+    """Refuse what public chance sampling cannot walk."""
     if boards < 1:
         raise InputError(f"{boards} boards an iteration", remedy="sample at least one")
     if card_fingerprint(tree.rules) != card_fingerprint(buckets.rules):
@@ -192,85 +183,3 @@ def _check(tree: BettingTree, buckets: BucketMap, boards: int) -> None:
     check_hole_cards(tree.rules.hole_cards, "public chance sampling")
     if tree.street[0] != 0:
         raise InputError("a tree that public chance sampling cannot walk", remedy="use a whole game")
-
-
-@view
-def sampled_cells(board: Int, street: Int, samples: Samples) -> Cells:
-    """The buckets of a sampled board on a street: both players have the same holes."""
-    present = samples.present[board, street, : samples.num_present[board, street]]
-    return Cells(np.int64(board), np.int64(street), samples.number[board, street], present)
-
-
-@inlined
-def copy_reach_down(group: Int, board: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
-    """Set the reach of a group's entries to that of their deals, for the same list of holes; at the root, a weight."""
-    program, size = plan.program, samples.number.shape[2]
-    rows = program.reach_row[plan.walker]
-    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        reach = row_of(work.reach, work.reach_base[street], rows[program.entries[entry]], padded(size))
-        deal = program.entry_deal[entry]
-        if deal == ROOT:
-            for h in range(size):
-                reach[h] = samples.weight[board]
-        else:
-            source = row_of(work.reach, work.reach_base[int(street) - 1], rows[deal], padded(size))
-            for h in range(size):
-                reach[h] = source[h]
-
-
-@inlined
-def copy_values_up(group: Int, street: Int, plan: Plan, samples: Samples, work: WalkBuffers) -> None:
-    """Set the values of the deals above a group to those of its entries: one board follows each deal."""
-    program, size = plan.program, samples.number.shape[2]
-    for entry in range(program.group_entries[group], program.group_entries[group + 1]):
-        deal = program.entry_deal[entry]
-        if deal == ROOT:
-            continue
-        row = program.entries[entry] - program.group_first[group]
-        value = row_of(work.value, work.value_base[street], row, padded(size))
-        row = deal - program.group_first[program.street_groups[street - 1]]
-        target = row_of(work.value, work.value_base[int(street) - 1], row, padded(size))
-        for h in range(size):
-            target[h] = value[h]
-
-
-@kernel
-def descend_streets(board: Int, gain: Float, plan: Plan, samples: Samples, rule: BucketRule, work: WalkBuffers) -> None:
-    """All streets but the last, down. Showdowns there see the full board. The average's increments count `gain`."""
-    groups = plan.program.street_groups
-    for street in range(groups.size - 2):
-        for group in range(groups[street], groups[street + 1]):
-            copy_reach_down(group, board, street, plan, samples, work)
-            descend_by_bucket(group, sampled_cells(board, street, samples), gain, plan, rule, work)
-            evaluate_terminals(group, board, street, True, plan, work)
-
-
-@kernel
-def ascend_streets(board: Int, gain: Float, plan: Plan, samples: Samples, rule: BucketRule, work: WalkBuffers) -> None:
-    """All streets but the last, up. Regrets count `gain`."""
-    groups, orbit = plan.program.street_groups, plan.boards.orbit
-    for street in range(groups.size - 3, -1, -1):
-        for group in range(groups[street], groups[street + 1]):
-            cells = sampled_cells(board, street, samples)
-            ascend_by_bucket(group, cells, False, orbit, gain, plan, rule, work)
-            copy_values_up(group, street, plan, samples, work)
-
-
-@kernel
-def walk_samples(
-    plan: Plan, batches: EntryBatches, samples: Samples, tables: BucketedTables, rule: BucketRule,
-    space: LastStreetBuffers, work: WalkBuffers,
-) -> None:  # fmt: skip
-    """All boards of an iteration in one thread."""
-    for board in range(samples.weight.size):
-        descend_streets(board, tables.average_gain, plan, samples, rule, work)
-        walk_sampled_batches(0, batches.num_lanes.size, board, plan, batches, samples, tables, space, work)
-        ascend_streets(board, tables.gain, plan, samples, rule, work)
-
-
-@kernel
-def add_increments(floor: Float, increment: F32, regret: F32) -> None:
-    """Add the increments of all boards to regrets, and clear them. IN OUT: float[slot] x 2."""
-    for i in range(regret.size):
-        regret[i] = max(regret[i] + increment[i], floor)
-        increment[i] = 0

@@ -1,0 +1,230 @@
+"""A part of the disk tasks: the tasks of one machine, walked one after the other.
+
+For each task the part maps its tables, walks the task's boards below its deal, and unmaps them: memory is bounded by
+one task and its buffers for each thread. A part keeps nothing but tables between steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.arrays import F32, I64
+from equipoise.games.rules import PLAYERS
+from equipoise.solvers.disk_tasks.cards import GroupedBoards, Sampling
+from equipoise.solvers.disk_tasks.cut import GameCut, Task
+from equipoise.solvers.disk_tasks.head import Step, Values
+from equipoise.solvers.disk_tasks.tables import TaskTables, load_task, save_task
+from equipoise.solvers.sampled_last_street import (
+    BucketedTables,
+    LastStreetBuffers,
+    make_last_street_buffers,
+    pack_by_slot,
+)
+from equipoise.solvers.sampled_streets import ANY_REGRET, SubtreeRows, add_increments, rule_of, walk_subtree
+from equipoise.solvers.schedule import LazyDiscount
+from equipoise.tree.betting_tree import BettingTree
+from equipoise.tree.infosets import SlotLayout
+from equipoise.walk.betting_program import BettingProgram, compile_tree
+from equipoise.walk.bucket_decisions import BucketBuffers, bucket_buffers
+from equipoise.walk.engine import make_walk_buffers
+from equipoise.walk.last_street.packing import EntryBatches
+from equipoise.walk.plan import Plan, WalkBuffers
+
+
+@dataclass(frozen=True)
+class PartSpec:
+    """What makes a part of a game and an abstraction, on any machine."""
+
+    tasks: tuple[Task, ...]
+    sampling: Sampling
+    groups: int = 1  # of public clusters
+    folder: str | None = None  # where its tables lie; None: in memory
+    threads: int = 1
+    uncached: bool = False  # pages leave memory when a task is done (`TaskTables`)
+
+
+class _Subtree(NamedTuple):
+    """A betting sequence for the walk, whatever the group."""
+
+    program: BettingProgram
+    batches: list[EntryBatches]  # [walker]
+    layout: SlotLayout  # of the first group
+
+
+class _Buffers(NamedTuple):
+    """The memory of one thread, for the largest of its tasks."""
+
+    walk: WalkBuffers
+    last: list[LastStreetBuffers]  # [walker]
+    buckets: BucketBuffers
+    increment: F32  # [slot] zero between tasks; empty where an iteration has one board
+
+
+class DiskPart:
+    """A part (`solvers/split.py`). Threads walk different tasks: results do not depend on their number."""
+
+    def __init__(self, tree: BettingTree, buckets: BucketMap, spec: PartSpec) -> None:
+        self.spec, self.cut = spec, GameCut(tree, buckets, spec.groups)
+        self._boards = GroupedBoards(self.cut.cards, spec.sampling)
+        self._subtrees = {sequence: self._compiled(sequence) for sequence in sorted({t.sequence for t in spec.tasks})}
+        self.tables = TaskTables([self.cut.slots(task) for task in spec.tasks], spec.folder, uncached=spec.uncached)
+        self._buffers = [self._make_buffers() for _ in range(spec.threads)]
+
+    def _compiled(self, sequence: int) -> _Subtree:
+        tree = self.cut.subtree(sequence)
+        program, layout = compile_tree(tree), self.cut.layout(Task(sequence, 0), tree)
+        slots = layout.offset[program.arrays.node]
+        return _Subtree(program, [pack_by_slot(program, walker, slots) for walker in range(PLAYERS)], layout)
+
+    def _make_buffers(self) -> _Buffers:
+        subtrees, boards = list(self._subtrees.values()), self._boards.sampled
+        rounds = self.cut.tree.rules.rounds
+        programs = [subtree.program for subtree in subtrees]
+        largest = replace(
+            programs[0],
+            reach_rows=tuple(max(rows) for rows in zip(*(program.reach_rows for program in programs), strict=True)),
+            value_rows=tuple(max(rows) for rows in zip(*(program.value_rows for program in programs), strict=True)),
+        )
+        present = max(min(boards.holes, count) for count in self.cut.buckets.buckets)
+        most = max(self.cut.slots(task) for task in self.spec.tasks) if self.spec.sampling.boards > 1 else 0
+        return _Buffers(
+            make_walk_buffers(largest, [*[boards.holes] * (rounds - 1), 0]),
+            [
+                make_last_street_buffers(_largest([s.batches[walker] for s in subtrees]), boards.holes, present)
+                for walker in range(PLAYERS)
+            ],
+            bucket_buffers(max(int(program.arrays.num_children.max()) for program in programs), present),
+            np.zeros(most, np.float32),
+        )
+
+    def work(self, message: Step) -> Values:
+        """Walk all tasks for one walker."""
+        self._boards.fill(message.first_board)
+        reach = np.require(message.reach, np.float32, ["C", "W"])  # from another process it may be read-only
+        rows = [self._boards.rows[task.group] for task in self.spec.tasks]
+        ends = np.cumsum([0, *(len(boards) for boards in rows)])
+        value, waiting = np.empty_like(reach), iter(range(len(rows)))
+
+        def walk(buffers: _Buffers) -> None:
+            for index in waiting:
+                here = slice(ends[index], ends[index + 1])
+                self._walk(index, message, SubtreeRows(rows[index], reach[here], value[here]), buffers)
+
+        for index in range(min(self.spec.threads, len(rows))):
+            self._prefetch(index)
+        if self.spec.threads == 1:
+            walk(self._buffers[0])
+        else:
+            list(self._pool.map(walk, self._buffers))
+        sizes = [len(self._subtrees[task.sequence].program.arrays.node) - 1 for task in self.spec.tasks]
+        return Values(value, int(np.diff(ends) @ np.array(sizes)))  # a deal is a node of the head
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.spec.threads)
+
+    def _prefetch(self, index: int) -> None:
+        """Have a task's tables read if its boards may touch most of their rows."""
+        if index < len(self.spec.tasks):
+            group = self.spec.tasks[index].group
+            if len(self._boards.rows[group]) * self._boards.sampled.holes >= self.cut.cards.counts(group)[-1]:
+                self.tables.prefetch(index)
+
+    def _walk(self, index: int, step: Step, rows: SubtreeRows, buffers: _Buffers) -> None:
+        """One task: discounts, its boards, the update of the walker's regrets."""
+        task, discount = self.spec.tasks[index], LazyDiscount(self.spec.sampling.schedule)
+        self._prefetch(index + self.spec.threads)
+        regret, average = self.tables.open(index)
+        if step.walker == 0:
+            discount.advance(step.iteration, [regret], [average])  # tables only: the gains are the head's
+        if len(rows.boards):
+            self._walk_boards(task, step, rows, regret, average, buffers)
+        if len(rows.boards) and buffers.increment.size:
+            for part in self._layout(task).parts(step.walker):
+                add_increments(discount.floor, buffers.increment[part], regret[part])
+        del regret, average
+        self.tables.close(index)
+
+    def _layout(self, task: Task) -> SlotLayout:
+        return self.cut.layout(task, self._subtrees[task.sequence].program.tree)
+
+    def _walk_boards(
+        self, task: Task, step: Step, rows: SubtreeRows, regret: F32, average: F32, buffers: _Buffers
+    ) -> None:
+        subtree, several = self._subtrees[task.sequence], buffers.increment.size > 0
+        floor = ANY_REGRET if several else LazyDiscount(self.spec.sampling.schedule).floor
+        arrays = subtree.program.arrays
+        tables = BucketedTables(
+            self._offset(task), subtree.layout.stride[arrays.node], regret, buffers.increment if several else regret,
+            average, np.float32(step.gain), floor, np.float32(step.average_gain),
+        )  # fmt: skip
+        two_cards = self.cut.tree.rules.hole_cards == 2
+        plan = Plan(arrays, self._boards.sampled.boards, step.walker, two_cards)
+        walk_subtree(
+            rows, plan, subtree.batches[step.walker], self._boards.sampled.samples, tables,
+            rule_of(tables, buffers.buckets), buffers.last[step.walker], buffers.walk,
+        )  # fmt: skip
+
+    def _offset(self, task: Task) -> I64:
+        """[place] the slots of a task's decisions: those of the first group, moved to where rows start in this one."""
+        subtree = self._subtrees[task.sequence]
+        tree, node = subtree.program.tree, subtree.program.arrays.node
+        moved = self._layout(task).first - subtree.layout.first
+        return subtree.layout.offset[node] + moved[tree.street[node], np.maximum(tree.player[node], 0)]
+
+    def task_tables(self) -> Iterator[tuple[Task, tuple[F32, F32]]]:
+        """The regrets and averages of each task; on disk, mapped for as long as they are referred to."""
+        for index, task in enumerate(self.spec.tasks):
+            yield task, self.tables.open(index)
+
+    def arrays(self) -> dict[str, Any]:
+        """All tables, copied into memory: for small games. Others have `save`."""
+        return {
+            f"{name} {task.sequence}-{task.group}": table.copy()
+            for task, tables in self.task_tables()
+            for name, table in zip(("regret", "average"), tables, strict=True)
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from `arrays`, of any parts that had these tasks."""
+        for task, tables in self.task_tables():
+            for name, table in zip(("regret", "average"), tables, strict=True):
+                table[:] = arrays[f"{name} {task.sequence}-{task.group}"]
+
+    def save(self, folder: str, name: str) -> None:
+        """Write a checkpoint of a new name, a file for each task, under `folder`/`name`: all of it or nothing."""
+        target, written = Path(folder) / name, []
+        target.mkdir(parents=True, exist_ok=True)
+        try:
+            for task, tables in self.task_tables():
+                written.append(save_task(target, task, self._header(task), tables))
+        except BaseException:
+            for path in written:
+                path.unlink()
+            raise
+
+    def load(self, folder: str, name: str) -> None:
+        """Continue from a checkpoint that has this part's tasks."""
+        for task, tables in self.task_tables():
+            load_task(Path(folder) / name, task, self._header(task), tables)
+
+    def _header(self, task: Task) -> dict[str, Any]:
+        """What a checkpoint's file is of."""
+        return {"task": list(task), "groups": self.spec.groups, "buckets": self.cut.buckets.fingerprint}
+
+
+def _largest(batches: list[EntryBatches]) -> EntryBatches:
+    """Batches that need as much memory as any of these."""
+    return batches[0]._replace(
+        reach_rows=max(each.reach_rows for each in batches),
+        value_rows=max(each.value_rows for each in batches),
+        max_actions=max(each.max_actions for each in batches),
+    )
