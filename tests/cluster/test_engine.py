@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.cluster.engine import INFO, ROUND, Engine, Patience, cut_info
+from equipoise.cluster.engine import ROUND, Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
-from equipoise.runs.folder import Checkpoint, LostPart
+from equipoise.runs.folder import CUT, Checkpoint, LostPartError
 from equipoise.runs.progress import Measured
 from toy_split import ToyHead, run_here, table_of, toy_makers
 
@@ -118,10 +118,10 @@ def test_a_part_without_its_file_is_said_before_anything_is_done(run: _Run) -> N
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    with pytest.raises(LostPart, match=r"part 1: damaged"):
+    with pytest.raises(LostPartError, match=r"part 1: damaged"):
         run.engine.restore(kept)
     path.unlink()
-    with pytest.raises(LostPart, match=r"part 1: cannot read"):
+    with pytest.raises(LostPartError, match=r"part 1: cannot read"):
         run.engine.restore(kept)
 
 
@@ -139,7 +139,7 @@ def test_a_full_disk_leaves_the_cut_before(run: _Run) -> None:
 def test_another_number_of_parts_is_refused(run: _Run) -> None:
     run.engine.run(1)
     kept = run.save()
-    kept.arrays[INFO] = np.frombuffer(b'{"parts": 3, "step": 1}', np.uint8)
+    kept.arrays[CUT] = np.frombuffer(b'{"parts": 3, "step": 1, "plan": {}}', np.uint8)
     with pytest.raises(InputError, match=r"in 3 parts, not 2"):
         run.engine.restore(kept)
 

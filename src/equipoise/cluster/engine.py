@@ -1,12 +1,12 @@
 """Runs a solver in parts on a cluster: the head here, each part in a long-lived actor.
 
-    steps       the head begins a step, the parts work on it, the head finishes it; several steps may be under way, and
-                the pipeline is emptied every `ROUND` steps. Results depend on none of the times that this takes.
-    cuts        a checkpoint of all. No step is under way; every part writes a file where it runs; then the head's own
-                file makes the cut valid.
-    faults      a part that dies, or does not answer in time, is killed and made again, elsewhere if its machine is
-                gone. Head and parts go back to the last cut and repeat the steps since. A part that is made for the
-                same iteration has the same bits, so a fault changes nothing but the time.
+steps       the head begins a step, the parts work on it, the head finishes it; several steps may be under way, and
+            the pipeline is emptied every `ROUND` steps. Results depend on none of the times that this takes.
+cuts        a checkpoint of all. No step is under way; every part writes a file where it runs; then the head's own
+            file makes the cut valid.
+faults      a part that dies, or does not answer in time, is killed and made again, elsewhere if its machine is
+            gone. Head and parts go back to the last cut and repeat the steps since. A part that is made for the
+            same iteration has the same bits, so a fault changes nothing but the time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import json
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,14 +30,13 @@ from equipoise.cluster.part_actor import About, Answer, MakePart, PartActor, Ref
 from equipoise.cluster.ray_door import Cluster, find_ray
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
-from equipoise.runs.folder import Checkpoint, LostPart
+from equipoise.runs.folder import CUT, Checkpoint, LostPartError
 from equipoise.solvers.split import Head, Part
 
 ROUND = 32  # steps between two moments at which none is under way, if the head begins several
 INLINE = 100 << 10  # bytes: Ray sends smaller messages with the call
 ROOM = 60.0  # seconds to wait for room on the cluster
 MOST_FAULTS = 10  # between two cuts
-INFO = "cut"  # the array of a head's checkpoint that describes the parts
 
 
 class Patience(NamedTuple):
@@ -74,19 +74,21 @@ class _Begun(NamedTuple):
 class Engine:
     """A head and its parts. Close it to end the actors.
 
-    `makers` make the parts where they run. `folder` is where part i writes, in `folder/ii`: shared by all machines, or
-    on the disk of each. `batch` is the number of iterations of a step. `last` is the iteration at which the run stops.
+    `makers` make the parts where they run. `folder` is where they write cuts: shared by all machines, or on the disk of
+    each. `batch` is the number of iterations of a step, `last` the iteration at which the run stops. `plan` says how
+    the game was cut: a resumed run must have the same. With `recuts`, it may have another number of parts.
     """
 
     def __init__(
         self, cluster: Cluster, head: Head, makers: Sequence[MakePart], *, folder: Path, fingerprint: str,
-        threads: int = 1, batch: int = 1, last: int | None = None, patience: Patience | None = None,
-        say: Say | None = None,
+        threads: int = 1, batch: int = 1, last: int | None = None, plan: Mapping[str, Any] | None = None,
+        recuts: bool = False, patience: Patience | None = None, say: Say | None = None,
     ) -> None:  # fmt: skip
         self._ray = find_ray()
         self.cluster, self.head, self.makers = cluster, head, list(makers)
         self.folder, self.fingerprint, self.threads = folder.absolute(), fingerprint, threads
         self.batch, self.last, self.patience = batch, last, patience or Patience()
+        self.plan, self.recuts = dict(plan or {}), recuts
         self.say: Say = say or (lambda _: None)
         self.step = 0  # number of steps finished
         self.meter = LoadMeter(len(makers))
@@ -220,7 +222,7 @@ class Engine:
         place = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=part)
         actor = self._ray.remote(PartActor).options(num_cpus=self._share, scheduling_strategy=place, max_restarts=0)
         kept = max(1, self.head.most_begun)
-        return actor.remote(self.makers[part], str(self.folder / f"{part:02d}"), self.fingerprint, kept)
+        return actor.remote(self.makers[part], str(self.folder), part, self.fingerprint, kept)
 
     def _begin_parts(self, parts: Sequence[int]) -> None:
         """Let parts start from nothing."""
@@ -278,21 +280,19 @@ class Engine:
     def _restore(self, cut: _Cut) -> None:
         """Head and parts at a cut."""
         if cut.has_files:
-            references = [actor.restore.remote(cut.iteration) for actor in self._actors]
+            references = [actor.restore.remote(cut.iteration, cut.step) for actor in self._actors]
         else:
             references = [actor.begin.remote() for actor in self._actors]
         for part, answer in enumerate(self._collect(references, self.patience.start)):
             if isinstance(answer, Refused):
-                raise LostPart(f"part {part}: {answer.what}", where=answer.where, remedy=answer.remedy)
+                raise LostPartError(f"part {part}: {answer.what}", where=answer.where, remedy=answer.remedy)
         self.head.restore(cut.iteration, cut.nodes, _copied(cut.arrays))
         self.step = cut.step
 
     def save(self) -> dict[str, Any]:
         """Let all parts write a cut; returns the arrays of the head, whose file makes it valid (then `confirm`)."""
         iteration = self.head.iteration
-        found = self._at(iteration, lambda: self._collect(
-            [actor.save.remote(iteration) for actor in self._actors], self.patience.start
-        ))  # fmt: skip
+        found = self._at(iteration, partial(self._write, iteration))
         for part, answer in enumerate(found):
             if isinstance(answer, Refused):
                 raise InputError(
@@ -302,8 +302,11 @@ class Engine:
                 )  # fmt: skip
         arrays = self.head.arrays()
         self._next_cut = _Cut(iteration, self.head.nodes, self.step, _copied(arrays), True)
-        info = {"parts": self.parts, "threads": self.threads, "step": self.step, "folder": str(self.folder)}
-        return {INFO: np.frombuffer(json.dumps(info).encode(), np.uint8), **arrays}
+        info = {"parts": self.parts, "step": self.step, "plan": self.plan}
+        return {CUT: np.frombuffer(json.dumps(info).encode(), np.uint8), **arrays}
+
+    def _write(self, iteration: int) -> list[Any]:
+        return self._collect([actor.save.remote(iteration) for actor in self._actors], self.patience.start)
 
     def confirm(self, kept: list[int]) -> None:
         """The head's file is written. Parts remove the files of cuts other than these iterations."""
@@ -312,14 +315,14 @@ class Engine:
             self._collect([actor.keep.remote(kept) for actor in self._actors], self.patience.start)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a cut; `LostPart` if the file of a part is missing or damaged."""
+        """Continue from a cut; `LostPartError` if the file of a part is missing or damaged."""
         info = cut_info(checkpoint)
-        if info["parts"] != self.parts:
+        if info["plan"] != self.plan or (info["parts"] != self.parts and not self.recuts):
             raise InputError(
                 f"a run in {info['parts']} parts, not {self.parts}", where=checkpoint.where,
                 remedy=f"resume it with --parts {info['parts']}, on any number of machines",
             )  # fmt: skip
-        arrays = {name: array for name, array in checkpoint.arrays.items() if name != INFO}
+        arrays = {name: array for name, array in checkpoint.arrays.items() if name != CUT}
         self._cut = _Cut(checkpoint.iteration, checkpoint.nodes, info["step"], _copied(arrays), True)
         try:
             self._restore(self._cut)
@@ -329,9 +332,10 @@ class Engine:
     def ask(self, question: Callable[[Part], Any]) -> Iterator[Any]:
         """What a function finds in each part, in order, one at a time."""
         for part in range(self.parts):
-            yield self._at(self.head.iteration, lambda part=part: self._collect(
-                [self._actors[part].ask.remote(question)], self.patience.start, of=[part]
-            ))[0]  # fmt: skip
+            yield self._at(self.head.iteration, partial(self._ask, part, question))[0]
+
+    def _ask(self, part: int, question: Callable[[Part], Any]) -> list[Any]:
+        return self._collect([self._actors[part].ask.remote(question)], self.patience.start, of=[part])
 
     def _at(self, iteration: int, call: Callable[[], list[Any]]) -> list[Any]:
         """The results of a call at an iteration, whatever happens meanwhile."""
@@ -363,11 +367,11 @@ class Engine:
 
 def cut_info(checkpoint: Checkpoint) -> dict[str, Any]:
     """What the head's checkpoint says about the parts."""
-    if INFO not in checkpoint.arrays:
+    if CUT not in checkpoint.arrays:
         raise InputError(
             "a checkpoint of a run on one machine", where=checkpoint.where, remedy="resume it without --cluster"
         )
-    found: dict[str, Any] = json.loads(bytes(checkpoint.arrays[INFO]))
+    found: dict[str, Any] = json.loads(bytes(checkpoint.arrays[CUT]))
     return found
 
 

@@ -2,7 +2,7 @@
 
 A step has a number. A part that has done step k answers it again from memory; one that is behind or ahead refuses, so
 that a message that is sent twice or too late changes nothing. The tables never leave the part: at a cut it writes them
-to a file of its own.
+to a file, `NN/ITERATION.ckpt`; or, if it has pieces that any part may take over, to a file each under `ITERATION/`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import shutil
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from equipoise import __version__
 from equipoise.core.errors import InputError
@@ -26,6 +27,17 @@ FORMAT = "equipoise part 1"
 REMEDY = "use the cut before it"
 
 MakePart = Callable[[], Part]
+
+
+@runtime_checkable
+class PartInPieces(Protocol):
+    """A part that writes its tables in pieces, under a name in a folder that it shares with other parts."""
+
+    def save(self, folder: str, name: str) -> None:
+        """Write all pieces, or none."""
+
+    def load(self, folder: str, name: str) -> None:
+        """Continue from the pieces that are this part's now."""
 
 
 class About(NamedTuple):
@@ -63,13 +75,13 @@ def packed(value: Any) -> bytes:
 
 
 class PartActor:
-    """One part, the number of steps it has done, and its last replies."""
+    """One part, the number of steps it has done, and its last `kept` replies."""
 
-    def __init__(self, make: MakePart, folder: str, fingerprint: str, kept: int) -> None:
-        self.make, self.folder, self.fingerprint = make, Path(folder), fingerprint
+    def __init__(self, make: MakePart, root: str, number: int, fingerprint: str, kept: int) -> None:
+        self.make, self.fingerprint, self.kept = make, fingerprint, kept
+        self.root, self.folder = Path(root), Path(root) / f"{number:02d}"
         self.part: Part | None = None
         self.done = -1  # steps; it must begin or restore first
-        self.kept = kept  # number of replies
         self.answers: dict[int, Answer] = {}
 
     def about(self) -> About:
@@ -113,42 +125,54 @@ class PartActor:
         assert self.part is not None
         return question(self.part)
 
-    def _path(self, iteration: int) -> Path:
-        return self.folder / f"{iteration:012d}.ckpt"
-
     def save(self, iteration: int) -> Refused | None:
-        """Write the tables to the file of a cut."""
+        """Write the tables of a cut."""
         assert self.part is not None
-        header = {"fingerprint": self.fingerprint, "iteration": iteration, "step": self.done}
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            save_arrays(self._path(iteration), FORMAT, header, self.part.arrays())
+            if isinstance(self.part, PartInPieces):
+                self.part.save(str(self.root), _name(iteration))
+            else:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                save_arrays(self._path(iteration), FORMAT, self._header(iteration), self.part.arrays())
         except InputError as error:
             return Refused(error.what, error.where, error.remedy)
         except OSError as error:
-            return Refused(f"cannot write: {error.strerror}", str(self.folder), "give a folder with room")
+            return Refused(f"cannot write: {error.strerror}", str(self.root), "give a folder with room")
         return None
 
     def keep(self, iterations: list[int]) -> None:
         """Remove the files of all cuts but these, and what killed processes left."""
-        kept = {self._path(iteration).name for iteration in iterations}
+        kept = {_name(iteration) for iteration in iterations}
         remove_remains(self.folder, older_than=0)
-        for path in self.folder.glob("*.ckpt"):
-            if path.stem.isdigit() and path.name not in kept:
+        for path in (*self.folder.glob("*.ckpt"), *self.root.glob("?" * len(_name(0)))):
+            if path.stem.isdigit() and path.stem not in kept:
                 with contextlib.suppress(OSError):
-                    path.unlink()
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def restore(self, iteration: int) -> Refused | None:
-        """Continue from the file of a cut."""
+    def restore(self, iteration: int, step: int) -> Refused | None:
+        """Continue from a cut, which was made after a step."""
+        self.answers, self.done = {}, -1
         try:
-            header, arrays = load_arrays(self._path(iteration), FORMAT, remedy=REMEDY)
-            if header["fingerprint"] != self.fingerprint or header["iteration"] != iteration:
-                raise InputError("a cut of another run", where=str(self._path(iteration)), remedy=REMEDY)
             if self.part is None:
                 self.part = self.make()
-            self.part.restore(arrays)
+            if isinstance(self.part, PartInPieces):
+                self.part.load(str(self.root), _name(iteration))
+            else:
+                header, arrays = load_arrays(self._path(iteration), FORMAT, remedy=REMEDY)
+                if any(header[key] != value for key, value in self._header(iteration).items()):
+                    raise InputError("a cut of another run", where=str(self._path(iteration)), remedy=REMEDY)
+                self.part.restore(arrays)
         except InputError as error:
-            self.done = -1
             return Refused(error.what, error.where, error.remedy)
-        self.answers, self.done = {}, header["step"]
+        self.done = step
         return None
+
+    def _path(self, iteration: int) -> Path:
+        return self.folder / f"{_name(iteration)}.ckpt"
+
+    def _header(self, iteration: int) -> dict[str, Any]:
+        return {"fingerprint": self.fingerprint, "iteration": iteration}
+
+
+def _name(iteration: int) -> str:
+    return f"{iteration:012d}"

@@ -37,7 +37,6 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DEDUP_LOGS": "0",
-    "RAY_BACKEND_LOG_LEVEL": "error",
     "RAY_worker_niceness": "0",  # of a local cluster: its workers do the work
 }
 TOKEN = {"RAY_AUTH_MODE": "token"}
@@ -125,7 +124,7 @@ def _joined(ray: Any, where: str) -> Iterator[Cluster]:
         if host == LOOPBACK:
             stack.enter_context(_loopback())
         try:
-            with _contained():
+            with _contained(), _silenced():
                 context = ray.init(
                     address=where, log_to_driver=False, configure_logging=False, runtime_env={"env_vars": WORKERS},
                     namespace=_PREFIX + secrets.token_hex(4),
@@ -185,6 +184,19 @@ def _contained() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Without a standard error: a wrong token is a line for each of Ray's attempts, from below Python."""
+    kept = os.dup(2)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @contextmanager

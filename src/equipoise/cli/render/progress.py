@@ -120,6 +120,9 @@ class TrainingLines(_Lines):
 
 
 def _learning(now: TrainingProgress) -> str:
+    if now.part_loads is not None:
+        idle = 1 - sum(now.part_loads) / len(now.part_loads)
+        return f"{len(now.part_loads)} parts idle {idle:.0%}, messages {now.message_share or 0:.1%}"
     return f"regret {now.regret or 0:.3g}" if now.loss is None else f"loss {now.loss:.3g}"
 
 
