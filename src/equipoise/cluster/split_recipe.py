@@ -14,6 +14,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cluster.part_actor import MakePart
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
+from equipoise.core.machine import MOST_THREADS
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.disk_tasks.cards import Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut, Task, deal_tasks
@@ -49,8 +50,12 @@ class SplitRecipe(Protocol):
 
 def most_parts(recipe: Recipe) -> int:
     """The largest number of parts of a recipe; refused if its method has none."""
+    if recipe.deep:
+        return MOST_THREADS
     if recipe.solver.method != "pcs":
-        raise InputError(f"method {recipe.solver.method} has no parts", remedy="leave out --cluster, or use pcs")
+        raise InputError(
+            f"method {recipe.solver.method} has no parts", remedy="leave out --cluster, or use pcs or deep"
+        )
     deals = len(first_deals(recipe.game.tree))
     if not deals:
         raise InputError(f"{recipe.game.rules.name} has one street and no parts", remedy="leave out --cluster")

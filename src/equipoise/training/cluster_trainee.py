@@ -44,6 +44,12 @@ def cluster_trainee(
     checkpoint: Checkpoint | None, stack: ExitStack, on_stage: Progress | None, log: Say,
 ) -> Trainee:  # fmt: skip
     """What a recipe trains on a cluster; `stack` ends its parts."""
+    if recipe.deep:
+        from equipoise.training.cluster_deep import ClusterDeepTrainee  # here: it imports torch
+
+        trainee = ClusterDeepTrainee(recipe, folder, threads, cluster, options.parts or cluster.cores, log)
+        stack.callback(trainee.pool.close)
+        return trainee
     found = ClusterTrainee(cluster, options, recipe, folder, threads, checkpoint, on_stage=on_stage, log=log)
     stack.callback(found.engine.close)
     return found

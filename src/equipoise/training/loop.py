@@ -138,7 +138,7 @@ def run_training(
         if cluster and there:
             from equipoise.training.cluster_trainee import cluster_trainee
 
-            used = wanted or 1
+            used = thread_count(wanted) if recipe.deep else wanted or 1
             trainee = cluster_trainee(there, cluster, recipe, folder, used, checkpoint, stack, on_stage, log)
         else:
             _check_whole(checkpoint)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         "equipoise train leduc --out runs/leduc --minutes 0.1 --set solver.seed=7",
         "equipoise train --resume runs/leduc --minutes 0.2",
         "equipoise train leduc-deep --out runs/deep --iterations 20 --device cpu",
-        "equipoise train leduc --out runs/parts --set \"solver={method='pcs'}\" --cluster local --minutes 0.1",
+        "equipoise train leduc-deep --out runs/two --iterations 20 --cluster local",
     ),
 )
 def train(
@@ -48,7 +48,7 @@ def train(
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="Train in parts with Ray (method pcs): local starts Ray on this machine, HOST:PORT joins a cluster.",
+            help="Train in parts with Ray (methods pcs, deep): local starts it on this machine, HOST:PORT joins one.",
         ),
     ] = None,
     parts: Annotated[

@@ -110,11 +110,10 @@ def _rate(value: float) -> str:
 
 def _learning(now: TrainingProgress) -> list[tuple[str, str]]:
     """The figures of tables, or of networks."""
-    if now.part_loads is not None:
-        return _parts(now.part_loads, now)
-    if now.loss is None:
-        return [("average positive regret", f"{now.regret or 0:.4g}")]
-    return [("loss", f"{now.loss:.4g}"), ("samples in memory", f"{now.samples or 0:,}")]
+    parts = [] if now.part_loads is None else _parts(now.part_loads, now)
+    if now.loss is not None:
+        return [("loss", f"{now.loss:.4g}"), ("samples in memory", f"{now.samples or 0:,}"), *parts]
+    return parts or [("average positive regret", f"{now.regret or 0:.4g}")]
 
 
 def _parts(loads: list[float], now: TrainingProgress) -> list[tuple[str, str]]:
