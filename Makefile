@@ -50,7 +50,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@$(INSTALL) --editable '.[dev,deep]'
+	@$(INSTALL) --editable '.[dev,deep,cluster]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

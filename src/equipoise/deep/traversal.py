@@ -13,7 +13,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -165,6 +165,9 @@ class Sampled(NamedTuple):
     rows: int
 
 
+Job: TypeAlias = tuple[int, np.random.SeedSequence]  # number of deals that walk together, and their random numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Traversals:
     """Traversals of a tree by a stack of one network for each player."""
@@ -197,17 +200,21 @@ class Traversals:
     ) -> Sampled:  # fmt: skip
         """Some traversals of one walker. The result does not depend on the number of threads."""
         sizes = [min(self.chunk, count - first) for first in range(0, count, self.chunk)]
-        jobs = list(zip(sizes, seed.spawn(len(sizes)), strict=True))
-        if self.threads == 1 or len(jobs) == 1:
-            parts = [_Chunk(self, walker, networks, iteration).run(*job) for job in jobs]
-        else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                parts = list(pool.map(lambda job: _Chunk(self, walker, networks, iteration).run(*job), jobs))
+        parts = self.do_jobs(walker, networks, iteration, list(zip(sizes, seed.spawn(len(sizes)), strict=True)))
         return Sampled(
             _joined([part.advantages for part in parts]),
             _joined([part.strategies for part in parts]),
             sum(part.rows for part in parts),
         )
+
+    def do_jobs(
+        self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]
+    ) -> list[Sampled]:
+        """The samples of some chunks of deals, in order."""
+        if self.threads == 1 or len(jobs) == 1:
+            return [_Chunk(self, walker, networks, iteration).run(*job) for job in jobs]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(lambda job: _Chunk(self, walker, networks, iteration).run(*job), jobs))
 
 
 class _Chunk:

@@ -3,6 +3,7 @@
     recipe.toml         the recipe with overrides applied (and rules.game, if its game is not built in)
     checkpoints/        NNNNNNNNNNNN.ckpt: tables (or networks and memories) after N iterations, the newest few;
                         NNNNNNNNNNNN.u8: the current strategy of iteration N, see strategy_snapshots.py
+    parts/              of a run on a cluster: the tables of its parts, see cluster/part_actor.py
     metrics.jsonl       a line of JSON per progress report; log.txt is the log
     strategy.float32, strategy.u8, strategy.current-1.u8, strategy.networks, progress.json/.csv/.png
                         written when the run stops
@@ -36,6 +37,11 @@ from equipoise.runs.recipe_text import write_toml
 
 FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
+CUT = "cut"  # the array of a checkpoint that says of which parts it is the head
+
+
+class LostPartError(InputError):
+    """A part of a run on a cluster has no intact file of its own for a checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +211,11 @@ class RunFolder:
         for folder in (self.path, self.checkpoints):
             remove_remains(folder, older_than=0)
 
+    def set_aside(self, path: str | Path) -> None:
+        """Rename a damaged checkpoint."""
+        with contextlib.suppress(OSError):
+            Path(path).rename(Path(path).with_suffix(DAMAGED))
+
     def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
         """The newest intact checkpoint. Damaged ones are reported and renamed.
 
@@ -215,8 +226,7 @@ class RunFolder:
                 header, arrays = load_arrays(path, FORMAT, remedy="using the previous one")
             except InputError as error:
                 say(str(error))
-                with contextlib.suppress(OSError):
-                    path.rename(path.with_suffix(DAMAGED))
+                self.set_aside(path)
                 continue
             if header["fingerprint"] != recipe.fingerprint:
                 raise InputError(

@@ -16,7 +16,8 @@ from equipoise.core.jit import F32, kernel
 from equipoise.solvers.solver import AVERAGE, CURRENT, Solver, StrategyName
 from equipoise.strategy.tables import Blocks
 
-OWN = ("regret", "visited", "loss", "samples")  # of tables or of networks
+# Those of tables, of networks, or of parts
+OWN = ("regret", "visited", "loss", "samples", "part_loads", "message_share", "bytes_per_second")
 
 
 class Measured(NamedTuple):
@@ -80,6 +81,9 @@ class TrainingProgress:
     current_lbr_ci95_mbb: float | None = None
     loss: float | None = None  # of the networks, in the last iteration
     samples: int | None = None  # in the memories that they are trained on
+    part_loads: list[float] | None = None  # of a run on a cluster: the share of the time that each part worked
+    message_share: float | None = None  # of the time
+    bytes_per_second: float | None = None  # of messages, both ways
 
     def checked(self) -> TrainingProgress:
         """Itself, if every value is a finite number (or None where that is allowed); else a ValueError."""
@@ -87,8 +91,9 @@ class TrainingProgress:
             value = getattr(self, about.name)
             if value is None and about.default is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-                raise ValueError(about.name)
+            for number in value if about.name == "part_loads" else (value,):
+                if isinstance(number, bool) or not isinstance(number, int | float) or not isfinite(number):
+                    raise ValueError(about.name)
         return self
 
     @property

@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.display import table_html
@@ -21,13 +22,17 @@ from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say
 from equipoise.core.signals import stopping
 from equipoise.runs.cost import MOST_SLOTS, Cost, cost_of
-from equipoise.runs.folder import Checkpoint, RunFolder
+from equipoise.runs.folder import CUT, Checkpoint, LostPartError, RunFolder
 from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import MOST_MINUTES, Recipe, StopRecipe, load_recipe, with_stop
 from equipoise.solvers.registry import make_solver
 from equipoise.solvers.solver import Solver
 from equipoise.training.trainee import TableTrainee, Trained, Trainee
 from equipoise.tree.betting_tree import BettingTree
+
+if TYPE_CHECKING:
+    from equipoise.cluster.ray_door import Cluster
+    from equipoise.training.cluster_trainee import ClusterOptions
 
 SLICE = 1.0  # seconds
 PROGRESS_SHARE = 0.05  # maximum share of time spent on figures such as the sum of regrets
@@ -91,10 +96,12 @@ def run_training(
     say: Say | None = None,
     measure: Measure | None = None,
     make: Make | None = None,
+    cluster: ClusterOptions | None = None,
 ) -> Run:
     """Train a recipe in a folder, without a report at the end; arguments as in `equipoise.train`.
 
     `measure` computes exploitability, or a lower bound on it, at the intervals of the recipe. `make` makes the solver.
+    With `cluster`, `threads` are those of each part.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
@@ -109,8 +116,11 @@ def run_training(
     if recipe.deep:
         _check_torch(recipe.deep.device)
     cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
-    cost.check(folder.path)
-    with folder.locked():
+    if cluster is None or cluster.where == "local":
+        cost.check(folder.path)
+    with ExitStack() as stack:
+        there = _open_cluster(recipe, cluster, stack) if cluster else None
+        stack.enter_context(folder.locked())
         if resume:
             folder.check_same(recipe)
         folder.clear_remains()
@@ -123,8 +133,17 @@ def run_training(
         folder.keep_recipe(recipe)
         log(_cost_text(recipe, cost))
         checkpoint = folder.newest(recipe, log) if resume else None
-        used = thread_count(threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0))
-        trainee = _trainee(recipe, folder, used, on_stage, make)
+        wanted = threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0)
+        trainee: Trainee
+        if cluster and there:
+            from equipoise.training.cluster_trainee import cluster_trainee
+
+            used = thread_count(wanted) if recipe.deep else wanted or 1
+            trainee = cluster_trainee(there, cluster, recipe, folder, used, checkpoint, stack, on_stage, log)
+        else:
+            _check_whole(checkpoint)
+            used = thread_count(wanted)
+            trainee = _trainee(recipe, folder, used, on_stage, make)
         training = _Training(recipe, folder, trainee, used, log, on_progress, measure)
         training.begin(checkpoint)
         with stopping() as asked:
@@ -133,6 +152,24 @@ def run_training(
         if asked.is_set():
             stopped = "interrupted"  # even if Ctrl-C came as the run ended: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
+
+
+def _open_cluster(recipe: Recipe, cluster: ClusterOptions, stack: ExitStack) -> Cluster:
+    """Check that the recipe has the parts that are asked for, and find the machines."""
+    from equipoise.cluster.ray_door import find_ray, open_cluster
+    from equipoise.cluster.split_recipe import check_parts
+
+    find_ray()
+    check_parts(recipe, cluster.parts)
+    return stack.enter_context(open_cluster(cluster.where))
+
+
+def _check_whole(checkpoint: Checkpoint | None) -> None:
+    """Refuse the checkpoint of a run in parts."""
+    if checkpoint and CUT in checkpoint.arrays:
+        raise InputError(
+            "a run in parts", where=checkpoint.where, remedy="resume it with --cluster local, or elsewhere"
+        )
 
 
 def _check_torch(device: str) -> None:
@@ -215,7 +252,7 @@ class _Training:
     def begin(self, checkpoint: Checkpoint | None) -> None:
         """Start from a checkpoint, or from nothing."""
         if checkpoint:
-            self.trainee.restore(checkpoint)
+            checkpoint = self._restore(checkpoint)
             self.seconds, self.saved = checkpoint.seconds, checkpoint.iteration
         self.folder.cut_metrics(self.trainee.iteration)
         self.last = TrainingProgress(
@@ -224,6 +261,20 @@ class _Training:
         )  # fmt: skip
         self.measured_at = self.seconds
         self.log(self._plan(checkpoint))
+
+    def _restore(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Restore a checkpoint, or the newest one before it of which every part has its file; returns it."""
+        while True:
+            try:
+                self.trainee.restore(checkpoint)
+                return checkpoint
+            except LostPartError as error:
+                self.log(f"iteration {checkpoint.iteration:,}: {error}")
+                self.folder.set_aside(checkpoint.where)
+                before = self.folder.newest(self.recipe, self.log)
+                assert before is not None  # a run whose checkpoints are all set aside is refused
+                self.log(f"{checkpoint.iteration - before.iteration:,} iterations are lost")
+                checkpoint = before
 
     def _plan(self, checkpoint: Checkpoint | None) -> str:
         """What will happen now."""

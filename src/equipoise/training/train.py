@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise.agents.agent import Agent
 from equipoise.agents.blueprint import profile_agent
@@ -23,6 +23,9 @@ from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe, with_device
 from equipoise.training.loop import Measure, OnProgress, Run, run_training
 from equipoise.training.trainee import TableStrategy, Trained
 
+if TYPE_CHECKING:
+    from equipoise.training.cluster_trainee import ClusterOptions
+
 HANDS = 1000  # of local best response
 PROGRESS = "progress"  # stem of the report files
 PREFIXES = {"": ("average strategy", "o-"), "current_": ("current strategy", "s--")}  # label, line style
@@ -38,6 +41,9 @@ def train(
     threads: int | None = None,
     device: str | None = None,
     overrides: Sequence[str] = (),
+    cluster: str | None = None,
+    parts: int | None = None,
+    part_folder: str | Path | None = None,
     on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
     say: Say | None = None,
@@ -48,6 +54,10 @@ def train(
     the recipe. `threads`: 0 for all cores. `device` is where networks are trained: cpu, cuda or auto. `on_progress` is
     called about once a second, `on_stage` while buckets are built, `say` with each line of the log. Ctrl-C saves the
     run and stops it.
+
+    `cluster` trains in parts with Ray: `local` on this machine, or at an address. `parts` is their number (default: the
+    cores of the cluster divided by `threads`, which are those of a part). `part_folder` is where parts keep their files
+    if the machines do not share the folder `out`.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
@@ -58,6 +68,7 @@ def train(
     run = run_training(
         recipe, out, resume=resume, minutes=minutes, iterations=iterations, threads=threads, on_progress=on_progress,
         on_stage=on_stage, say=say, measure=measure_of(recipe, threads or 0),
+        cluster=_cluster_options(cluster, parts, part_folder),
     )  # fmt: skip
     draw_progress(run)
     return run
@@ -71,6 +82,9 @@ def resume_training(
     threads: int | None = None,
     device: str | None = None,
     overrides: Sequence[str] = (),
+    cluster: str | None = None,
+    parts: int | None = None,
+    part_folder: str | Path | None = None,
     on_progress: OnProgress | None = None,
     on_stage: Progress | None = None,
     say: Say | None = None,
@@ -80,8 +94,19 @@ def resume_training(
     folder.check_run()
     return train(
         folder.path / RECIPE_FILE, folder.path, resume=True, minutes=minutes, iterations=iterations, threads=threads,
-        device=device, overrides=overrides, on_progress=on_progress, on_stage=on_stage, say=say,
+        device=device, overrides=overrides, cluster=cluster, parts=parts, part_folder=part_folder,
+        on_progress=on_progress, on_stage=on_stage, say=say,
     )  # fmt: skip
+
+
+def _cluster_options(cluster: str | None, parts: int | None, part_folder: str | Path | None) -> ClusterOptions | None:
+    if cluster is None:
+        if parts is not None or part_folder is not None:
+            raise InputError("parts without a cluster", remedy="add --cluster local, or an address")
+        return None
+    from equipoise.training.cluster_trainee import ClusterOptions
+
+    return ClusterOptions(cluster, parts, Path(part_folder).absolute() if part_folder else None)
 
 
 def measure_of(recipe: Recipe, threads: int) -> Measure | None:
@@ -148,7 +173,7 @@ def draw_progress(run: Run) -> None:
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
     key = "loss" if rows and "loss" in rows[0] else "regret"
-    drawn = [row for row in rows if row[key] > 0]
+    drawn = [row for row in rows if row.get(key, 0) > 0]  # runs on a cluster do not sum regrets
     axes.plot([row["seconds"] for row in drawn], [row[key] for row in drawn], color="tab:gray")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel({"loss": "loss of the networks", "regret": "average positive regret"}[key], color="tab:gray")

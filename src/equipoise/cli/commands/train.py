@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "equipoise train leduc --out runs/leduc --minutes 0.1 --set solver.seed=7",
         "equipoise train --resume runs/leduc --minutes 0.2",
         "equipoise train leduc-deep --out runs/deep --iterations 20 --device cpu",
+        "equipoise train leduc-deep --out runs/two --iterations 20 --cluster local",
     ),
 )
 def train(
@@ -43,6 +44,21 @@ def train(
     device: Annotated[
         str | None, typer.Option(metavar="DEVICE", help="Where networks are trained: cpu, cuda or auto (method deep).")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Train in parts with Ray (methods pcs, deep): local starts it on this machine, HOST:PORT joins one.",
+        ),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of parts (default: cores of the cluster / threads of a part)."),
+    ] = None,
+    part_folder: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Where parts keep files, if the machines do not share the run's folder."),
+    ] = None,
     overrides: Set = None,
     as_json: Json = False,
 ) -> None:
@@ -54,6 +70,9 @@ def train(
             iterations=iterations,
             threads=threads,
             device=device,
+            cluster=cluster,
+            parts=parts,
+            part_folder=part_folder,
             overrides=overrides or (),
             on_progress=show.progress,
             on_stage=show.stage,

@@ -120,7 +120,11 @@ class TrainingLines(_Lines):
 
 
 def _learning(now: TrainingProgress) -> str:
-    return f"regret {now.regret or 0:.3g}" if now.loss is None else f"loss {now.loss:.3g}"
+    found = [] if now.loss is None else [f"loss {now.loss:.3g}"]
+    if now.part_loads is not None:
+        idle = 1 - sum(now.part_loads) / len(now.part_loads)
+        found += [f"{len(now.part_loads)} parts idle {idle:.0%}", f"messages {now.message_share or 0:.1%}"]
+    return "  ".join(found or [f"regret {now.regret or 0:.3g}"])
 
 
 @contextmanager

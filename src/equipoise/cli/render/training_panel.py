@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.cli.render.compiling import notice
-from equipoise.cli.render.tables import duration
+from equipoise.cli.render.tables import duration, size_text
 
 if TYPE_CHECKING:
     from equipoise.runs.progress import TrainingProgress
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 REFRESH = 4  # a second
 MOST_STAGES = 6
 BAR = 30  # columns
+MOST_PARTS = 8  # whose load is shown
 
 
 class TrainingPanel:
@@ -109,9 +110,22 @@ def _rate(value: float) -> str:
 
 def _learning(now: TrainingProgress) -> list[tuple[str, str]]:
     """The figures of tables, or of networks."""
-    if now.loss is None:
-        return [("average positive regret", f"{now.regret or 0:.4g}")]
-    return [("loss", f"{now.loss:.4g}"), ("samples in memory", f"{now.samples or 0:,}")]
+    parts = [] if now.part_loads is None else _parts(now.part_loads, now)
+    if now.loss is not None:
+        return [("loss", f"{now.loss:.4g}"), ("samples in memory", f"{now.samples or 0:,}"), *parts]
+    return parts or [("average positive regret", f"{now.regret or 0:.4g}")]
+
+
+def _parts(loads: list[float], now: TrainingProgress) -> list[tuple[str, str]]:
+    """The load of each part: the rest of the time it is idle."""
+    shown = "  ".join(f"{load:.0%}" for load in loads[:MOST_PARTS])
+    rest = f"  ... {len(loads):,} parts" if len(loads) > MOST_PARTS else ""
+    return [
+        ("load of parts", shown + rest),
+        ("mean idle share", f"{1 - sum(loads) / len(loads):.0%}"),
+        ("share of messages", f"{now.message_share or 0:.1%}"),
+        ("messages", f"{size_text(int(now.bytes_per_second or 0))}/s"),
+    ]
 
 
 def _age(age: float | None, since: float) -> str:

@@ -1,0 +1,178 @@
+"""A part of a solver where it runs: a process of its own, on this machine or another. It knows nothing of Ray.
+
+A step has a number. A part that has done step k answers it again from memory; one that is behind or ahead refuses, so
+that a message that is sent twice or too late changes nothing. The tables never leave the part: at a cut it writes them
+to a file, `NN/ITERATION.ckpt`; or, if it has pieces that any part may take over, to a file each under `ITERATION/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import shutil
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from equipoise import __version__
+from equipoise.core.errors import InputError
+from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.writing import remove_remains
+from equipoise.solvers.split import Part
+
+FORMAT = "equipoise part 1"
+REMEDY = "use the cut before it"
+
+MakePart = Callable[[], Part]
+
+
+@runtime_checkable
+class PartInPieces(Protocol):
+    """A part that writes its tables in pieces, under a name in a folder that it shares with other parts."""
+
+    def save(self, folder: str, name: str) -> None:
+        """Write all pieces, or none."""
+
+    def load(self, folder: str, name: str) -> None:
+        """Continue from the pieces that are this part's now."""
+
+
+class About(NamedTuple):
+    """Where a part runs."""
+
+    version: str
+    process: int
+    machine: str
+
+
+class Answer(NamedTuple):
+    """The reply of a part to a step, and the seconds that it worked on it and that it packed and unpacked."""
+
+    reply: bytes
+    busy: float
+    packing: float
+
+
+class Refused(NamedTuple):
+    """An error of a part, as a value: Ray would wrap it."""
+
+    what: str
+    where: str = ""
+    remedy: str = ""
+    is_lost: bool = False  # the part is not where the head believes it to be: its process is another one
+
+    def error(self, part: int) -> InputError:
+        """The error that ends the run."""
+        return InputError(f"part {part}: {self.what}", where=self.where, remedy=self.remedy)
+
+
+def packed(value: Any) -> bytes:
+    """A message or a reply as bytes. What is unpacked can be written to, unlike arrays in Ray's object store."""
+    return pickle.dumps(value, protocol=5)
+
+
+class PartActor:
+    """One part, the number of steps it has done, and its last `kept` replies."""
+
+    def __init__(self, make: MakePart, root: str, number: int, fingerprint: str, kept: int) -> None:
+        self.make, self.fingerprint, self.kept = make, fingerprint, kept
+        self.root, self.folder = Path(root), Path(root) / f"{number:02d}"
+        self.part: Part | None = None
+        self.done = -1  # steps; it must begin or restore first
+        self.answers: dict[int, Answer] = {}
+
+    def about(self) -> About:
+        """Where it runs. Asking makes sure that it does."""
+        return About(__version__, os.getpid(), socket.gethostname())
+
+    def begin(self) -> Refused | None:
+        """Start from nothing, at step 0."""
+        self.answers = {}
+        self.done = -1
+        try:
+            self.part = self.make()
+        except InputError as error:
+            return Refused(error.what, error.where, error.remedy)
+        self.done = 0
+        return None
+
+    def step(self, number: int, message: bytes) -> Answer | Refused:
+        """Do step `number`, or answer it again."""
+        if number in self.answers:
+            return self.answers[number]
+        if self.part is None or number != self.done + 1:
+            return Refused(f"step {number} after step {self.done}", is_lost=True)
+        started = time.perf_counter()
+        unpacked = pickle.loads(message)
+        begun = time.perf_counter()
+        try:
+            reply = self.part.work(unpacked)
+        except InputError as error:
+            return Refused(error.what, error.where, error.remedy)
+        ended = time.perf_counter()
+        packed_reply = packed(reply)
+        packing = begun - started + time.perf_counter() - ended
+        self.answers[number] = Answer(packed_reply, ended - begun, packing)
+        self.answers.pop(number - self.kept, None)
+        self.done = number
+        return self.answers[number]
+
+    def ask(self, question: Callable[[Part], Any]) -> Any:
+        """What a function finds in the part, between steps."""
+        assert self.part is not None
+        return question(self.part)
+
+    def save(self, iteration: int) -> Refused | None:
+        """Write the tables of a cut."""
+        assert self.part is not None
+        try:
+            if isinstance(self.part, PartInPieces):
+                self.part.save(str(self.root), _name(iteration))
+            else:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                save_arrays(self._path(iteration), FORMAT, self._header(iteration), self.part.arrays())
+        except InputError as error:
+            return Refused(error.what, error.where, error.remedy)
+        except OSError as error:
+            return Refused(f"cannot write: {error.strerror}", str(self.root), "give a folder with room")
+        return None
+
+    def keep(self, iterations: list[int]) -> None:
+        """Remove the files of all cuts but these, and what killed processes left."""
+        kept = {_name(iteration) for iteration in iterations}
+        remove_remains(self.folder, older_than=0)
+        for path in (*self.folder.glob("*.ckpt"), *self.root.glob("?" * len(_name(0)))):
+            if path.stem.isdigit() and path.stem not in kept:
+                with contextlib.suppress(OSError):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def restore(self, iteration: int, step: int) -> Refused | None:
+        """Continue from a cut, which was made after a step."""
+        self.answers, self.done = {}, -1
+        try:
+            if self.part is None:
+                self.part = self.make()
+            if isinstance(self.part, PartInPieces):
+                self.part.load(str(self.root), _name(iteration))
+            else:
+                header, arrays = load_arrays(self._path(iteration), FORMAT, remedy=REMEDY)
+                if any(header[key] != value for key, value in self._header(iteration).items()):
+                    raise InputError("a cut of another run", where=str(self._path(iteration)), remedy=REMEDY)
+                self.part.restore(arrays)
+        except InputError as error:
+            return Refused(error.what, error.where, error.remedy)
+        self.done = step
+        return None
+
+    def _path(self, iteration: int) -> Path:
+        return self.folder / f"{_name(iteration)}.ckpt"
+
+    def _header(self, iteration: int) -> dict[str, Any]:
+        return {"fingerprint": self.fingerprint, "iteration": iteration}
+
+
+def _name(iteration: int) -> str:
+    return f"{iteration:012d}"

@@ -1,0 +1,125 @@
+"""A recipe as a solver in parts: which methods have parts, how many, and how their tables make a strategy.
+
+pcs       solvers/disk_tasks: betting sequences of the first street x groups of public clusters; tables on disk
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.cluster.part_actor import MakePart
+from equipoise.core.errors import InputError
+from equipoise.core.jit import F32
+from equipoise.core.machine import MOST_THREADS
+from equipoise.runs.recipe import Recipe
+from equipoise.solvers.disk_tasks.cards import Sampling
+from equipoise.solvers.disk_tasks.cut import GameCut, Task, deal_tasks
+from equipoise.solvers.disk_tasks.head import DiskHead
+from equipoise.solvers.disk_tasks.part import DiskPart, PartSpec
+from equipoise.solvers.solver import AVERAGE, StrategyName
+from equipoise.solvers.split import Head, Part
+from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.tree.subtrees import first_deals
+
+TASKS = 4  # for each part, if the abstraction has enough public clusters: parts with few cannot share the work well
+REMEDY = "install the same version of equipoise on all machines"
+
+
+class SplitRecipe(Protocol):
+    """A recipe's head, and what makes its parts elsewhere."""
+
+    makers: list[MakePart]
+    batch: int  # iterations of a step
+    plan: dict[str, Any]  # how the game is cut, beyond the number of parts
+    recuts: bool  # whether a resumed run may have another number of parts
+
+    @property
+    def head(self) -> Head:
+        """The top of the game."""
+
+    def question(self, name: StrategyName) -> Callable[[Part], Any]:
+        """What to ask each part for the table of a strategy."""
+
+    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
+        """The table of a strategy from the answers of the parts in order. OUT: float32[slot]."""
+
+
+def most_parts(recipe: Recipe) -> int:
+    """The largest number of parts of a recipe; refused if its method has none."""
+    if recipe.deep:
+        return MOST_THREADS
+    if recipe.solver.method != "pcs":
+        raise InputError(
+            f"method {recipe.solver.method} has no parts", remedy="leave out --cluster, or use pcs or deep"
+        )
+    deals = len(first_deals(recipe.game.tree))
+    if not deals:
+        raise InputError(f"{recipe.game.rules.name} has one street and no parts", remedy="leave out --cluster")
+    return deals * _clusters(recipe)
+
+
+def check_parts(recipe: Recipe, parts: int | None) -> int:
+    """Refuse more parts than there are; returns the largest number."""
+    most = most_parts(recipe)
+    if parts is not None and not 1 <= parts <= most:
+        raise InputError(f"{parts} parts of {recipe.name}", remedy=f"use 1 to {most}")
+    return most
+
+
+def split_recipe(
+    recipe: Recipe, buckets: BucketMap, *, parts: int, threads: int, folder: Path, plan: Mapping[str, Any] | None
+) -> SplitRecipe:
+    """Cut a recipe into parts; `plan` is that of the run to resume."""
+    return DiskSplit(recipe, buckets, parts, threads, folder, plan)
+
+
+def _clusters(recipe: Recipe) -> int:
+    """Clusters of the boards of the second street: only those cut tables."""
+    cards, rules = recipe.game.cards, recipe.game.rules
+    return cards.public.clusters if cards.public and cards.public_street(rules) == 1 else 1
+
+
+class DiskSplit:
+    """Public chance sampling in tasks."""
+
+    batch = 1
+    recuts = True
+
+    def __init__(
+        self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int, folder: Path,
+        plan: Mapping[str, Any] | None,
+    ) -> None:  # fmt: skip
+        tree = recipe.game.tree
+        groups = plan["groups"] if plan else min(_clusters(recipe), -(-TASKS * parts // len(first_deals(tree))))
+        self.plan: dict[str, Any] = {"groups": groups}
+        self.cut = GameCut(tree, buckets, groups)
+        dealt, sampling = deal_tasks(self.cut, parts), Sampling(**recipe.solver.settings())
+        self.head = DiskHead(self.cut, dealt, sampling)
+        header = recipe.game.header()
+        specs = [PartSpec(tasks, sampling, groups, str(folder), threads) for tasks in dealt]
+        self.makers: list[MakePart] = [partial(make_disk_part, header, spec) for spec in specs]
+
+    def question(self, name: StrategyName) -> Callable[[Part], Any]:
+        """All tables of a part of one kind."""
+        return partial(disk_tables, int(name == AVERAGE))
+
+    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
+        """The table of a strategy. OUT: float32[slot]."""
+        top = self.head.average if name == AVERAGE else self.head.regret
+        self.cut.assemble(top, (pair for answer in answers for pair in answer), whole)
+
+
+def make_disk_part(header: Mapping[str, Any], spec: PartSpec) -> DiskPart:
+    """A part of the disk tasks, where it runs; its buckets are built there, or come from the cache there."""
+    game = AbstractGame.of_header(header, "the head's game", REMEDY)
+    return DiskPart(game.tree, game.buckets(), spec)
+
+
+def disk_tables(which: int, part: Part) -> list[tuple[Task, F32]]:
+    """The regrets (0) or averages (1) of each task of a part."""
+    assert isinstance(part, DiskPart)
+    return [(task, tables[which].copy()) for task, tables in part.task_tables()]

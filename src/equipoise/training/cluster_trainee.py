@@ -1,0 +1,134 @@
+"""Tables that a run trains in parts on a cluster. Imported for runs on a cluster only, because it needs Ray."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.cluster.engine import Engine, Patience, cut_info
+from equipoise.cluster.ray_door import Cluster
+from equipoise.cluster.split_recipe import check_parts, split_recipe
+from equipoise.core.jit import F32
+from equipoise.core.progress import Progress, Say
+from equipoise.runs.folder import Checkpoint, RunFolder
+from equipoise.runs.recipe import Recipe
+from equipoise.solvers.solver import StrategyName
+from equipoise.strategy.file import KINDS, save_strategy
+from equipoise.strategy.profile import Profile
+from equipoise.strategy.tables import probabilities
+from equipoise.training.trainee import TableStrategy, Trained, Trainee
+
+PARTS = "parts"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Where to train in parts: `local` or an address; in how many; where parts keep files, if not in the run's folder.
+
+    A folder of their own is for machines that do not share the run's: each part then needs the machine that has its
+    files.
+    """
+
+    where: str
+    parts: int | None = None
+    folder: Path | None = None
+    patience: Patience | None = None
+
+
+def cluster_trainee(
+    cluster: Cluster, options: ClusterOptions, recipe: Recipe, folder: RunFolder, threads: int,
+    checkpoint: Checkpoint | None, stack: ExitStack, on_stage: Progress | None, log: Say,
+) -> Trainee:  # fmt: skip
+    """What a recipe trains on a cluster; `stack` ends its parts."""
+    if recipe.deep:
+        from equipoise.training.cluster_deep import ClusterDeepTrainee  # here: it imports torch
+
+        trainee = ClusterDeepTrainee(recipe, folder, threads, cluster, options.parts or cluster.cores, log)
+        stack.callback(trainee.pool.close)
+        return trainee
+    found = ClusterTrainee(cluster, options, recipe, folder, threads, checkpoint, on_stage=on_stage, log=log)
+    stack.callback(found.engine.close)
+    return found
+
+
+class ClusterTrainee:
+    """The tables of a solver in parts."""
+
+    def __init__(
+        self, cluster: Cluster, options: ClusterOptions, recipe: Recipe, folder: RunFolder, threads: int,
+        checkpoint: Checkpoint | None, *, on_stage: Progress | None, log: Say,
+    ) -> None:  # fmt: skip
+        self.recipe, self.folder = recipe, folder
+        self.buckets = recipe.game.buckets(on_stage)
+        info = cut_info(checkpoint) if checkpoint else {}
+        most = check_parts(recipe, options.parts)
+        parts = options.parts or info.get("parts") or max(1, min(most, cluster.cores // threads))
+        where = folder.path / PARTS
+        if options.folder:
+            where = options.folder / f"{folder.path.absolute().name}-{recipe.fingerprint}"
+        self.split = split_recipe(
+            recipe, self.buckets, parts=parts, threads=threads, folder=where, plan=info.get("plan")
+        )
+        self.engine = Engine(
+            cluster, self.split.head, self.split.makers, folder=where, fingerprint=recipe.fingerprint, threads=threads,
+            batch=self.split.batch, last=recipe.stop.iterations, plan=self.split.plan, recuts=self.split.recuts,
+            patience=options.patience, say=log,
+        )  # fmt: skip
+        machines = len({about.machine for about in self.engine.abouts()})
+        log(f"{parts} part{'s' * (parts > 1)} on {machines} machine{'s' * (machines > 1)}")
+
+    @property
+    def iteration(self) -> int:
+        return self.split.head.iteration
+
+    @property
+    def nodes(self) -> int:
+        return self.split.head.nodes
+
+    def run(self, iterations: int) -> None:
+        """Do some more iterations."""
+        self.engine.run(iterations)
+
+    def before_next(self) -> int | None:
+        """Iterations need no preparation."""
+        return None
+
+    def arrays(self) -> dict[str, Any]:
+        """Let all parts write their tables; the head's arrays."""
+        return self.engine.save()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Continue from a cut; `LostPartError` if a part has no intact file of it."""
+        self.engine.restore(checkpoint)
+
+    def after_checkpoint(self) -> None:
+        """Remove the parts' files of older cuts."""
+        self.engine.confirm([int(path.stem) for path in self.folder.listed()])
+
+    def figures(self) -> dict[str, Any]:
+        """Load of the parts, share of messages, bytes a second."""
+        return self.engine.load()._asdict()
+
+    def _table(self, name: StrategyName) -> F32:
+        """A table of the whole game as probabilities, collected from one part after the other."""
+        layout = self.recipe.game.layout
+        whole: F32 = np.zeros(layout.slots, np.float32)
+        self.split.assemble(name, self.engine.ask(self.split.question(name)), whole)
+        return probabilities(layout, whole, out=whole)
+
+    def strategy(self, name: StrategyName) -> Trained:
+        """The average or the current strategy."""
+        return TableStrategy(Profile(self.recipe.game.layout, self._table(name)), self.buckets)
+
+    def write(self, about: dict[str, Any], log: Say) -> None:
+        """Write the strategy."""
+        del log
+        name = self.recipe.solver.strategies[0]
+        chances = self._table(name)
+        for kind in KINDS:
+            path = self.folder.path / f"strategy.{kind}"
+            save_strategy(path, self.recipe.game, chances, kind, {"strategy": name, **about})

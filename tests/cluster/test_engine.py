@@ -1,0 +1,164 @@
+"""A cluster gives the tables of one process, whatever dies meanwhile; cuts are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.cluster.engine import ROUND, Engine, Patience, cut_info
+from equipoise.cluster.ray_door import Cluster
+from equipoise.core.errors import InputError
+from equipoise.runs.folder import CUT, Checkpoint, LostPartError
+from equipoise.runs.progress import Measured
+from toy_split import ToyHead, run_here, table_of, toy_makers
+
+SHORT = Patience(start=60.0, least=1.0, times=20.0)
+
+
+class _Run:
+    """An engine with two toys, and its log."""
+
+    def __init__(self, cluster: Cluster, folder: Path, most_begun: int = 1, last: int | None = None) -> None:
+        self.folder, self.lines = folder, list[str]()
+        self.engine = Engine(
+            cluster, ToyHead(2, most_begun), toy_makers(2, folder), folder=folder / "parts", fingerprint="toy",
+            patience=SHORT, say=self.lines.append, last=last,
+        )  # fmt: skip
+
+    def save(self) -> Checkpoint:
+        head = self.engine.head
+        arrays = {name: np.array(array) for name, array in self.engine.save().items()}
+        self.engine.confirm([head.iteration])
+        return Checkpoint(head.iteration, head.nodes, 0.0, 1, Measured(), arrays)
+
+    def order(self, what: str) -> None:
+        (self.folder / what).touch()
+
+    def check(self, iterations: int, most_begun: int = 1, round_: int = 1) -> None:
+        """The tables are those of a run in one process that nothing happened to."""
+        assert self.engine.head.iteration == iterations
+        head, parts = run_here(2, iterations, most_begun, round_)
+        assert np.array_equal(self.engine.head.arrays()["table"], head)
+        for found, wanted in zip(self.engine.ask(table_of), parts, strict=True):
+            assert np.array_equal(found, wanted)
+
+
+@pytest.fixture
+def run(cluster: Cluster, tmp_path: Path) -> Iterator[_Run]:
+    made = _Run(cluster, tmp_path)
+    yield made
+    made.engine.close()
+
+
+def test_one_process_and_a_cluster_have_the_same_tables(run: _Run) -> None:
+    run.engine.run(7)
+    run.check(7)
+    assert run.engine.head.nodes == 7 * 2 * 10
+    with pytest.raises(AssertionError):
+        run.check(8)
+
+
+def test_steps_under_way_do_not_depend_on_how_a_run_is_sliced(cluster: Cluster, tmp_path: Path) -> None:
+    run = _Run(cluster, tmp_path, most_begun=3, last=ROUND + 5)
+    try:
+        for _ in range(2):
+            run.engine.run(1)
+        run.check(ROUND + 5, most_begun=3, round_=ROUND)
+        one_at_a_time, _ = run_here(2, ROUND + 5)
+        assert not np.array_equal(run.engine.head.arrays()["table"], one_at_a_time)
+    finally:
+        run.engine.close()
+
+
+@pytest.mark.parametrize("fault", ["die-1", "hang-0"])
+def test_a_lost_part_changes_no_bit(run: _Run, fault: str) -> None:
+    run.engine.run(3)
+    run.save()
+    run.engine.run(2)
+    run.order(fault)
+    run.engine.run(4)
+    run.check(9)
+    assert len(run.lines) == 1
+    assert f"lost part {fault[-1]}" in run.lines[0]
+    assert "back to iteration 3: 2 iterations" in run.lines[0]
+
+
+def test_a_part_that_dies_before_the_first_cut_starts_again(run: _Run) -> None:
+    run.engine.run(2)
+    os.kill(run.engine.abouts()[0].process, signal.SIGKILL)
+    run.engine.run(2)
+    run.check(4)
+    assert "back to iteration 0" in run.lines[0]
+
+
+def test_a_run_resumes_from_its_cut(run: _Run, cluster: Cluster) -> None:
+    run.engine.run(3)
+    kept = run.save()
+    run.engine.run(2)
+    run.engine.close()
+    again = _Run(cluster, run.folder)
+    try:
+        again.engine.restore(kept)
+        again.engine.run(4)
+        again.check(7)
+        assert cut_info(kept)["parts"] == 2
+    finally:
+        again.engine.close()
+
+
+def test_a_part_without_its_file_is_said_before_anything_is_done(run: _Run) -> None:
+    run.engine.run(3)
+    kept = run.save()
+    [path] = (run.folder / "parts" / "01").glob("*.ckpt")
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(LostPartError, match=r"part 1: damaged"):
+        run.engine.restore(kept)
+    path.unlink()
+    with pytest.raises(LostPartError, match=r"part 1: cannot read"):
+        run.engine.restore(kept)
+
+
+def test_a_full_disk_leaves_the_cut_before(run: _Run) -> None:
+    run.engine.run(3)
+    run.save()
+    run.order("full-1")
+    run.engine.run(2)
+    with pytest.raises(InputError, match=r"iteration 5 could not be written \(part 1: .*iteration 3 is intact"):
+        run.engine.save()
+    assert (run.folder / "parts" / "01" / "000000000003.ckpt").exists()
+    assert not (run.folder / "parts" / "01" / "000000000005.ckpt").exists()
+
+
+def test_another_number_of_parts_is_refused(run: _Run) -> None:
+    run.engine.run(1)
+    kept = run.save()
+    kept.arrays[CUT] = np.frombuffer(b'{"parts": 3, "step": 1, "plan": {}}', np.uint8)
+    with pytest.raises(InputError, match=r"in 3 parts, not 2"):
+        run.engine.restore(kept)
+
+
+def test_a_part_repeats_a_reply_and_refuses_a_step_out_of_order(run: _Run) -> None:
+    run.engine.run(2)
+    ray, actor = run.engine._ray, run.engine._actors[0]
+    before = list(run.engine.ask(table_of))
+    assert ray.get(actor.step.remote(2, b"not read")).busy >= 0
+    assert ray.get(actor.step.remote(1, b"not read")).is_lost
+    assert ray.get(actor.step.remote(4, b"not read")).is_lost
+    assert np.array_equal(before, list(run.engine.ask(table_of)))
+
+
+def test_load_counts_work_and_bytes(run: _Run) -> None:
+    run.engine.run(5)
+    load = run.engine.load()
+    assert len(load.part_loads) == 2
+    assert all(0 < share < 1 for share in load.part_loads)
+    assert 0 < load.message_share <= 1
+    assert load.bytes_per_second > 0
+    assert run.engine.load().bytes_per_second == 0
