@@ -213,7 +213,7 @@ def measure_blades(recipe: Recipe, seconds: float, progress: Progress | None = N
     found = np.mean(times[len(times) // 2 :], axis=0)
     return Pieces(
         float(found[0]), float(found[1:].mean()), len(plans), float(found[1:].std() / found[1:].mean()),
-        *sizes, BATCH, nodes[0] * len(plans) / len(parts),
+        sizes[0], sizes[1], BATCH, nodes[0] * len(plans) / len(parts),
     )  # fmt: skip
 
 
@@ -243,11 +243,9 @@ def measure_tasks(recipe: Recipe, seconds: float, progress: Progress | None = No
 
     _run(step, seconds, progress)
     found = np.median(times[len(times) // 2 :], axis=0)
-    pieces = len(cut.tasks)
-    return Pieces(
-        float(found[0]), float(found[1]) / share / pieces, pieces, 0.0,
-        *(size * pieces / len(tried) for size in sizes), 1 / PLAYERS, nodes[0] / share,
-    )  # fmt: skip
+    pieces, out, back = len(cut.tasks), *(size * len(cut.tasks) / len(tried) for size in sizes)
+    work = float(found[1]) / share / pieces
+    return Pieces(float(found[0]), work, pieces, 0.0, out, back, 1 / PLAYERS, nodes[0] / share)
 
 
 def _run(step: Callable[[], None], seconds: float, progress: Progress | None) -> None:
