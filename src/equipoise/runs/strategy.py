@@ -7,7 +7,7 @@ from pathlib import Path
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays
 from equipoise.core.files.text import is_folder
-from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.folder import CUT, FORMAT, RunFolder
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
 from equipoise.strategy.file import StrategyFile, load_strategy
@@ -49,6 +49,12 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
             header, arrays = load_arrays(path, FORMAT, remedy="")
         except InputError:
             continue
+        if CUT in arrays:
+            raise InputError(
+                "a run in parts has its tables elsewhere",
+                where=str(folder.path),
+                remedy="name the run without ?strategy; it writes its strategy when it stops",
+            )
         table = arrays[TABLES[strategy]]
         if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, game.layout.slots):
             raise InputError("a checkpoint of another recipe", where=str(path), remedy="train again")
