@@ -97,19 +97,28 @@ def deal_hands(state: ExternalState, buffers: ExternalBuffers) -> int:
             hand[i] = deck[player * hole_cards + i]
         for i in range(state.board_cards):
             hand[hole_cards + i] = deck[2 * hole_cards + i]
-        _find_buckets(hand, deck.size, state, buffers.bucket[player])
-    first = rank_of_cards(buffers.hand[0], hole_cards + state.board_cards, state.ranking)
-    second = rank_of_cards(buffers.hand[1], hole_cards + state.board_cards, state.ranking)
+    cluster: Int = np.int64(0)
+    if state.buckets.public_label.size:
+        cluster = public_cluster(buffers.hand[0], state.buckets)
+    for player in range(2):
+        find_buckets(buffers.hand[player], deck.size, cluster, 0, state, buffers.bucket[player])
+    return find_winner(state, buffers)
+
+
+@inlined
+def find_winner(state: ExternalState, buffers: ExternalBuffers) -> int:
+    """1 if the first player has the better hand, -1 if the second does, or 0."""
+    cards = state.hole_cards + state.board_cards
+    first = rank_of_cards(buffers.hand[0], cards, state.ranking)
+    second = rank_of_cards(buffers.hand[1], cards, state.ranking)
     return int(first > second) - int(first < second)
 
 
 @inlined
-def _find_buckets(hand: U8, deck: Int, state: ExternalState, buckets: I64) -> None:
-    """The buckets of one hand on all streets. IN: uint8[card]; OUT: int64[street]."""
-    tables, cluster = state.buckets, np.int64(0)
-    if tables.public_label.size:
-        cluster = np.int64(public_cluster(hand, tables))
-    for street in range(state.streets):
+def find_buckets(hand: U8, deck: Int, cluster: Int, since: int, state: ExternalState, buckets: I64) -> None:
+    """The buckets of one hand on the streets since one. IN: uint8[card], its public cluster; OUT: int64[street]."""
+    tables = state.buckets
+    for street in range(since, state.streets):
         first = state.raw_first[street]
         if first >= 0:
             index = np.int64(0)
@@ -144,7 +153,7 @@ def match_decision(regret: F32, slot: Int, count: Int, chance: F32) -> None:
 
 
 @inlined
-def _select_action(left: Float, count: Int, chance: F32) -> np.uint64:
+def select_action(left: Float, count: Int, chance: F32) -> np.uint64:
     """The action that a random number selects."""
     if count == _2:
         return np.uint64(left >= chance[0])
@@ -156,23 +165,25 @@ def _select_action(left: Float, count: Int, chance: F32) -> np.uint64:
 
 
 @inlined
-def finish_decision(slot: Int, count: Int, weight: Float, chance: F32, value: F32, state: ExternalState) -> np.float32:
+def finish_decision(
+    slot: Int, count: Int, weight: Float, chance: F32, value: F32, regrets: F32, plus: bool, threshold: np.float32
+) -> np.float32:
     """The value of the walker's decision; updates its regrets."""
-    bounded = state.plus or state.threshold > np.float32(0)
+    bounded = plus or threshold > np.float32(0)
     if count == _2 and not bounded:
         mean = chance[0] * value[0] + chance[1] * value[1]
-        state.regret[slot] += np.float32(weight) * (value[0] - mean)
-        state.regret[slot + _1] += np.float32(weight) * (value[1] - mean)
+        regrets[slot] += np.float32(weight) * (value[0] - mean)
+        regrets[slot + _1] += np.float32(weight) * (value[1] - mean)
         return np.float32(mean)
     mean = np.float32(0)
     for action in range(count):
         if value[action] != SKIPPED:
             mean += chance[action] * value[action]
-    floor = np.float32(0) if state.plus else -FLOOR * state.threshold
+    floor = np.float32(0) if plus else -FLOOR * threshold
     for action in range(count):
         if value[action] != SKIPPED:
-            regret = state.regret[slot + action] + np.float32(weight) * (value[action] - mean)
-            state.regret[slot + action] = max(regret, floor) if bounded else regret
+            regret = regrets[slot + action] + np.float32(weight) * (value[action] - mean)
+            regrets[slot + action] = max(regret, floor) if bounded else regret
     return np.float32(mean)
 
 
@@ -183,9 +194,17 @@ def finish_decision(slot: Int, count: Int, weight: Float, chance: F32, value: F3
 def walk_deal(
     walker: int, winner: int, pruning: bool, weight: Float, state: ExternalState, buffers: ExternalBuffers
 ) -> float:
-    """One walk. Returns the walker's value, in chips."""
+    """One walk from the root. Returns the walker's value, in chips."""
+    return walk_from(_0, walker, winner, pruning, weight, state, buffers)
+
+
+@inlined
+def walk_from(
+    start: Int, walker: int, winner: int, pruning: bool, weight: Float, state: ExternalState, buffers: ExternalBuffers
+) -> float:
+    """One walk from a node on. Returns the walker's value, in chips."""
     record, regret, average = state.record, state.regret, state.average
-    depth, node, nodes = _0, _0, 0
+    depth, node, nodes = _0, np.uint64(start), 0
     walking = np.uint64(walker)
     top = np.uint64(buffers.chance.shape[0] - 1)  # a spare row, for the opponent's decisions
     won = np.float32(winner if walker == 0 else -winner)
@@ -216,7 +235,7 @@ def walk_deal(
             else:
                 chance = buffers.chance[top]
                 match_decision(regret, slot, count, chance)
-                action = _select_action(draw_share(buffers.random), count, chance)
+                action = select_action(draw_share(buffers.random), count, chance)
                 for a in range(count):
                     average[slot + a] += np.float32(weight) * chance[a]
             node = np.uint64(here[CHILD]) + action
@@ -231,7 +250,9 @@ def walk_deal(
                 buffers.action[k] = np.uint8(action)
                 node = np.uint64(buffers.child[k]) + action
                 break
-            value = finish_decision(buffers.slot[k], count, weight, buffers.chance[k], buffers.value[k], state)
+            value = finish_decision(
+                buffers.slot[k], count, weight, buffers.chance[k], buffers.value[k], regret, state.plus, state.threshold
+            )
             depth = k
         if depth == _0:
             break

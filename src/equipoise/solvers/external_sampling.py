@@ -5,8 +5,7 @@ Two threads rarely work on one information set at once. If they do, an increment
 one increment old: a rare and small error that adds no bias to a sum of random increments. With one thread, a run is
 reproducible to the bit.
 
-Weights of iterations (linear, discounted) apply by *periods*: all iterations of a period count the same, and between
-periods the tables are multiplied by the factors of `schedule.py` (as in Pluribus, Brown and Sandholm 2019).
+Weights of iterations (linear, discounted) apply by periods (`schedule.Periods`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F32, I64, U32
+from equipoise.core.jit import F32, I64, U32, U64
 from equipoise.solvers.external_kernel import (
     CHILD,
     CHIPS,
@@ -32,8 +31,7 @@ from equipoise.solvers.external_kernel import (
     ExternalState,
     sample_iterations,
 )
-from equipoise.solvers.schedule import discount
-from equipoise.solvers.schedule import schedule as schedule_of
+from equipoise.solvers.schedule import Periods
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.tree.infosets import SlotLayout
 
@@ -56,15 +54,11 @@ class External:
         seed: int = 1,
         threads: int = 1,
     ) -> None:
-        self._weights = schedule_of(schedule)
-        self.plus = schedule in ("cfr+",)
-        if schedule == "predictive":
-            raise InputError("the predictive variant does not sample", remedy="use linear, discounted, cfr+ or cfr")
-        if prune < 0 or (prune and self.plus):
-            raise InputError(f"prune {prune} with {schedule}", remedy="pruning needs negative regrets: use linear")
-        if period < 1 or threads < 1:
-            raise InputError(f"period {period}, {threads} threads", remedy="give at least one of each")
-        self.tree, self.buckets, self.threads, self.period, self.prune = tree, buckets, threads, period, prune
+        self.periods = Periods(schedule, period)
+        check_pruning(prune, schedule)
+        if threads < 1:
+            raise InputError(f"{threads} threads", remedy="give at least one")
+        self.tree, self.buckets, self.threads, self.prune = tree, buckets, threads, prune
         self.layout = SlotLayout(tree, buckets.buckets)
         self.regret: F32 = np.zeros(self.layout.slots, np.float32)
         self.average: F32 = np.zeros(self.layout.slots, np.float32)
@@ -83,56 +77,24 @@ class External:
         return tree_records(self.layout)
 
     def _kernel_state(self) -> ExternalState:
-        rules = self.tree.rules
-        return ExternalState(
-            self.record, self.regret, self.average, self.buckets.tables, *self._raw, rules.ranker.tables, rules.rounds,
-            rules.hole_cards, sum(rules.board_cards), self.plus, np.float32(self.prune),
-        )  # fmt: skip
+        return kernel_state(
+            self.record, self.regret, self.average, self.buckets, self._raw, self.periods.plus, self.prune
+        )
 
     @cached_property
     def _raw(self) -> tuple[U32, I64]:
-        """Buckets of streets with few deals, by cards in dealing order, and where each street starts; -1: no table."""
-        rules, parts, first = self.tree.rules, [np.zeros(0, np.uint32)], np.full(self.tree.rules.rounds, -1)
-        for street in range(rules.rounds):
-            seen = rules.hole_cards + rules.board_size(street)
-            if rules.deck.size**seen > MOST_RAW:
-                break
-            cards = np.array(list(itertools.product(range(rules.deck.size), repeat=seen)), np.uint8)
-            distinct = np.array([len(set(hand)) == seen for hand in cards.tolist()])
-            found = np.zeros(len(cards), np.uint32)
-            found[distinct] = self.buckets.buckets_of_deals(cards[distinct])[:, street]
-            first[street] = sum(map(len, parts))
-            parts.append(found)
-        return np.concatenate(parts), first
+        return raw_buckets(self.buckets)
 
     @cached_property
     def _buffers(self) -> list[ExternalBuffers]:
-        rules, depth = self.tree.rules, most_decisions(self.tree)
-        max_actions = int(self.tree.num_children.max())
-        return [
-            ExternalBuffers(
-                random=self._random[thread : thread + 1],
-                nodes=np.zeros(1, np.int64),
-                deck=np.arange(rules.deck.size, dtype=np.uint8),
-                hand=np.zeros((2, rules.hand_cards), np.uint8),
-                bucket=np.zeros((2, rules.rounds), np.int64),
-                slot=np.zeros(depth, np.uint64),
-                child=np.zeros(depth, np.uint32),
-                action=np.zeros(depth, np.uint8),
-                actions=np.zeros(depth, np.uint8),
-                chance=np.zeros((depth + 1, max_actions), np.float32),
-                value=np.zeros((depth, max_actions), np.float32),
-            )
-            for thread in range(self.threads)
-        ]
+        return make_buffers(self.tree, self._random)
 
     def run(self, iterations: int) -> None:
         """Do some more iterations, shared by the threads."""
         while iterations > 0:
-            into = self.iteration % self.period
-            if into == 0 and self.iteration:
-                self._discount(self.iteration // self.period + 1)
-            now = min(iterations, self.period - into)
+            if self.periods.starts(self.iteration):
+                self._discount()
+            now = min(iterations, self.periods.left(self.iteration))
             self._sample(now)
             self.iteration += now
             iterations -= now
@@ -157,15 +119,14 @@ class External:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.threads)
 
-    def _discount(self, period: int) -> None:
+    def _discount(self) -> None:
         """Discount the tables before a period."""
-        weights = self._weights(period)
-        starts = range(0, len(self.regret), SLICE)
-        negative = 1.0 if self.plus else weights.negative
-        if (weights.positive, negative) != (1.0, 1.0):
-            list(self._pool.map(lambda at: discount(self.regret[at : at + SLICE], weights.positive, negative), starts))
-        if weights.average != 1.0:
-            list(self._pool.map(lambda at: discount(self.average[at : at + SLICE], weights.average, 1.0), starts))
+
+        def work(at: int) -> None:
+            part = slice(at, at + SLICE)
+            self.periods.discount(self.iteration, self.regret[part], self.average[part])
+
+        list(self._pool.map(work, range(0, len(self.regret), SLICE)))
 
     def state(self) -> dict[str, Any]:
         """The random generator and the deck of each thread."""
@@ -181,6 +142,60 @@ class External:
         self._random[:] = state["random"]
         for buffers, deck in zip(self._buffers, state["deck"], strict=True):
             buffers.deck[:] = deck
+
+
+def check_pruning(prune: float, schedule: str) -> None:
+    """Refuse a threshold of pruning that makes no sense with a schedule."""
+    if prune < 0 or (prune and schedule == "cfr+"):
+        raise InputError(f"prune {prune} with {schedule}", remedy="pruning needs negative regrets: use linear")
+
+
+def kernel_state(
+    record: U32, regret: F32, average: F32, buckets: BucketMap, raw: tuple[U32, I64], plus: bool, prune: float
+) -> ExternalState:
+    """What the kernels read and change, with the buckets of `raw_buckets`."""
+    rules = buckets.rules
+    return ExternalState(
+        record, regret, average, buckets.tables, *raw, rules.ranker.tables, rules.rounds,
+        rules.hole_cards, sum(rules.board_cards), plus, np.float32(prune),
+    )  # fmt: skip
+
+
+def raw_buckets(buckets: BucketMap) -> tuple[U32, I64]:
+    """Buckets of streets with few deals, by cards in dealing order, and where each street starts; -1: no table."""
+    rules, parts, first = buckets.rules, [np.zeros(0, np.uint32)], np.full(buckets.rules.rounds, -1)
+    for street in range(rules.rounds):
+        seen = rules.hole_cards + rules.board_size(street)
+        if rules.deck.size**seen > MOST_RAW:
+            break
+        cards = np.array(list(itertools.product(range(rules.deck.size), repeat=seen)), np.uint8)
+        distinct = np.array([len(set(hand)) == seen for hand in cards.tolist()])
+        found = np.zeros(len(cards), np.uint32)
+        found[distinct] = buckets.buckets_of_deals(cards[distinct])[:, street]
+        first[street] = sum(map(len, parts))
+        parts.append(found)
+    return np.concatenate(parts), first
+
+
+def make_buffers(tree: BettingTree, random: U64) -> list[ExternalBuffers]:
+    """The memory of each thread. IN: uint64[thread] the states of their random generators; they are not copied."""
+    rules, depth, max_actions = tree.rules, most_decisions(tree), int(tree.num_children.max())
+    return [
+        ExternalBuffers(
+            random=random[thread : thread + 1],
+            nodes=np.zeros(1, np.int64),
+            deck=np.arange(rules.deck.size, dtype=np.uint8),
+            hand=np.zeros((2, rules.hand_cards), np.uint8),
+            bucket=np.zeros((2, rules.rounds), np.int64),
+            slot=np.zeros(depth, np.uint64),
+            child=np.zeros(depth, np.uint32),
+            action=np.zeros(depth, np.uint8),
+            actions=np.zeros(depth, np.uint8),
+            chance=np.zeros((depth + 1, max_actions), np.float32),
+            value=np.zeros((depth, max_actions), np.float32),
+        )
+        for thread in range(len(random))
+    ]
 
 
 def tree_records(layout: SlotLayout) -> U32:

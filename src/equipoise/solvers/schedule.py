@@ -67,6 +67,38 @@ def schedule(name: str) -> Callable[[int], Discounts]:
     return SCHEDULES[name]
 
 
+class Periods:
+    """A schedule for sampled iterations: all iterations of a period count the same, and tables are discounted between
+    periods (as in Pluribus, Brown and Sandholm 2019).
+    """
+
+    def __init__(self, variant: str, period: int) -> None:
+        self._discounts = schedule(variant)
+        if variant == "predictive":
+            raise InputError("the predictive variant does not sample", remedy="use linear, discounted, cfr+ or cfr")
+        if period < 1:
+            raise InputError(f"a period of {period} iterations", remedy="give at least one")
+        self.plus = variant == "cfr+"  # regrets are clipped at zero
+        self.period = period
+
+    def left(self, iteration: int) -> int:
+        """How many iterations follow in the period of an iteration (0, 1, ...), itself included."""
+        return self.period - iteration % self.period
+
+    def starts(self, iteration: int) -> bool:
+        """Whether tables are discounted before an iteration."""
+        return iteration > 0 and iteration % self.period == 0
+
+    def discount(self, iteration: int, regret: F32, average: F32) -> None:
+        """Discount tables, or parts of them, before the first iteration of a period. IN OUT: float32[slot]."""
+        discounts = self._discounts(iteration // self.period + 1)
+        negative = 1.0 if self.plus else discounts.negative
+        if (discounts.positive, negative) != (1.0, 1.0):
+            discount(regret, discounts.positive, negative)
+        if discounts.average != 1.0:
+            discount(average, discounts.average, 1.0)
+
+
 class LazyDiscount:
     """A schedule for tables of which an iteration touches little.
 

@@ -107,6 +107,8 @@ def game_report(
 
 def _buckets(buckets: Sequence[int], rules: GameRules) -> tuple[int, ...]:
     """One number serves all streets."""
+    if any(count < 1 for count in buckets):
+        raise InputError(f"buckets {tuple(buckets)}", remedy="give a positive number for each street")
     return tuple(buckets) * rules.rounds if len(buckets) == 1 else tuple(buckets)
 
 

@@ -54,15 +54,18 @@ def boards(rules: GameRules) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class SlotLayout:
-    """Slots of bucketed tables: `buckets[street]` information sets at every decision node of a street."""
+    """Slots of bucketed tables: `buckets[street]` information sets at every decision node of a street.
+
+    A part of the tables has a layout of its own: with fewer buckets, or none on the streets of other parts.
+    """
 
     tree: BettingTree
     buckets: tuple[int, ...]
 
     def __post_init__(self) -> None:
         rounds = self.tree.rules.rounds
-        if len(self.buckets) != rounds or any(count < 1 for count in self.buckets):
-            raise InputError(f"buckets {self.buckets}", remedy=f"give a positive number for each of {rounds} streets")
+        if len(self.buckets) != rounds or min(self.buckets) < 0:
+            raise InputError(f"buckets {self.buckets}", remedy=f"give a number for each of {rounds} streets")
 
     @cached_property
     def width(self) -> I64:
@@ -105,14 +108,17 @@ class SlotLayout:
         firsts = self.first[:, player]
         return [slice(int(first), int(first + size)) for first, size in zip(firsts, sizes, strict=True)]
 
+    def rows(self, table: Any, street: int, player: int) -> Any:
+        """A player's part of a table on a street, as a view: [bucket, column]."""
+        first, width, buckets = int(self.first[street, player]), int(self.width[street, player]), self.buckets[street]
+        return table[first : first + buckets * width].reshape(buckets, width)
+
     def at(self, table: Any, node: int) -> Any:
         """A decision node's part of a table, as a view: [bucket, action]."""
         tree = self.tree
         street, player = int(tree.street[node]), int(tree.player[node])
-        first, width, buckets = int(self.first[street, player]), int(self.width[street, player]), self.buckets[street]
-        column = int(self.offset[node]) - first
-        rows = table[first : first + buckets * width].reshape(buckets, width)
-        return rows[:, column : column + int(tree.num_children[node])]
+        column = int(self.offset[node]) - int(self.first[street, player])
+        return self.rows(table, street, player)[:, column : column + int(tree.num_children[node])]
 
     @property
     def infosets_by_street(self) -> tuple[int, ...]:
