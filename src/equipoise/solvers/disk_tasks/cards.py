@@ -98,14 +98,14 @@ class CardGroups:
 
     @cached_property
     def by_group(self) -> list[list[Any]]:
-        """[group][street] its buckets, ascending; all of them where nothing is cut. Unused ones are the first group's."""
+        """[group][street] its buckets, ascending; all of them where nothing is cut."""
         rules = self.buckets.rules
         found: list[list[Any]] = [[slice(None)] for _ in range(self.groups)]
         for street in range(1, rules.rounds):
             if self.groups == 1:
                 found[0].append(slice(None))
                 continue
-            group_of = np.zeros(self.buckets.buckets[street], np.int64)
+            group_of = np.arange(self.buckets.buckets[street]) % self.groups  # those that no hand has go round
             for cluster, own in enumerate(self._by_cluster):
                 group_of[own[street - 1]] = self._of_cluster[cluster]
             for group in range(self.groups):

@@ -6,7 +6,7 @@ the whole game they are a stretch of columns (the nodes of a subtree are neighbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -94,17 +94,28 @@ class GameCut:
 
     def put_task(self, task: Task, own: F32, whole: F32) -> None:
         """Copy a task's table into that of the game. IN: float32[slot of the task]; IN OUT: float32[slot]."""
-        nodes, mine, rounds = self._nodes[task.sequence], self.layout(task), self.tree.rules.rounds
-        for street in range(1, rounds):
+        for mine, rows, place in self._blocks(task, whole):
+            rows[place] = own[mine].reshape(len(rows[place]), -1)
+
+    def take_task(self, task: Task, whole: F32) -> F32:
+        """A task's table, from that of the game: float32[slot of the task]."""
+        own = np.zeros(self.slots(task), np.float32)
+        for mine, rows, place in self._blocks(task, whole):
+            own[mine] = rows[place].ravel()
+        return own
+
+    def _blocks(self, task: Task, whole: F32) -> Iterator[tuple[slice, F32, tuple[Any, slice]]]:
+        """By street and player: a task's slots, all rows of the game's table, and the task's buckets and columns."""
+        tree, nodes, layout = self.tree, self._nodes[task.sequence], self.layout(task)
+        for street in range(1, tree.rules.rounds):
             for player in range(PLAYERS):
-                width, here = int(mine.width[street, player]), self.whole.parts(player)[street]
-                if not width:
-                    continue
-                deciding = (self.tree.kind[nodes] == DECISION) & (self.tree.player[nodes] == player)
-                first = int(self.whole.offset[nodes[deciding & (self.tree.street[nodes] == street)]].min()) - here.start
-                rows = whole[here].reshape(self.buckets.buckets[street], -1)
-                buckets = self.cards.by_group[task.group][street]
-                rows[buckets, first : first + width] = own[mine.parts(player)[street]].reshape(-1, width)
+                width, here = int(layout.width[street, player]), self.whole.parts(player)[street]
+                deciding = (tree.kind[nodes] == DECISION) & (tree.player[nodes] == player)
+                chosen = nodes[deciding & (tree.street[nodes] == street)]
+                if width:
+                    first = int(self.whole.offset[chosen].min()) - here.start
+                    place = self.cards.by_group[task.group][street], slice(first, first + width)
+                    yield layout.parts(player)[street], whole[here].reshape(self.whole.buckets[street], -1), place
 
     def assemble(self, top: F32, tasks: Iterable[tuple[Task, Any]], whole: F32) -> None:
         """Fill a table of the game from the head's and those of all tasks, one after the other. OUT: float32[slot]."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.arrays import F32, I64
+from equipoise.core.errors import InputError
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.disk_tasks.cards import GroupedBoards, Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut, Task
@@ -111,6 +112,11 @@ class DiskPart:
         reach = np.require(message.reach, np.float32, ["C", "W"])  # from another process it may be read-only
         rows = [self._boards.rows[task.group] for task in self.spec.tasks]
         ends = np.cumsum([0, *(len(boards) for boards in rows)])
+        if len(reach) != ends[-1]:
+            raise InputError(
+                f"{len(reach)} rows of reach for {ends[-1]} of this part's tasks and boards",
+                remedy="give the head and its parts the same tasks and settings",
+            )
         value, waiting = np.empty_like(reach), iter(range(len(rows)))
 
         def walk(buffers: _Buffers) -> None:
@@ -204,8 +210,8 @@ class DiskPart:
         target, written = Path(folder) / name, []
         target.mkdir(parents=True, exist_ok=True)
         try:
-            for task, tables in self.task_tables():
-                written.append(save_task(target, task, self._header(task), tables))
+            for index, task in enumerate(self.spec.tasks):
+                written.append(save_task(target, task, self._header(task), self.tables.open(index)))
         except BaseException:
             for path in written:
                 path.unlink()
@@ -213,8 +219,8 @@ class DiskPart:
 
     def load(self, folder: str, name: str) -> None:
         """Continue from a checkpoint that has this part's tasks."""
-        for task, tables in self.task_tables():
-            load_task(Path(folder) / name, task, self._header(task), tables)
+        for index, task in enumerate(self.spec.tasks):
+            load_task(Path(folder) / name, task, self._header(task), self.tables.open(index))
 
     def _header(self, task: Task) -> dict[str, Any]:
         """What a checkpoint's file is of."""

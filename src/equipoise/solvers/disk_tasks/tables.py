@@ -7,9 +7,12 @@ ahead, so runs resume from checkpoints: a file for each task, written whole and 
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import tempfile
+import weakref
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
@@ -37,12 +40,13 @@ class TaskTables:
 
     def __init__(self, slots: Sequence[int], folder: str | None, *, uncached: bool = False) -> None:
         self._slots, self._uncached = slots, uncached
-        self._writes: list[Future[None]] = []
+        self._writes: deque[Future[None]] = deque()
         sizes = np.array([2 * _whole_pages(4 * count) for count in slots], np.int64)
         self._start, self.bytes = np.cumsum(sizes) - sizes, int(sizes.sum())
         self._memory = None if folder else [np.zeros((2, count), np.float32) for count in slots]
         if folder:
             self._file = _reserved(Path(folder), self.bytes)
+            weakref.finalize(self, os.close, self._file)
 
     def open(self, index: int) -> tuple[F32, F32]:
         """The regrets and averages of a task. They stay mapped for as long as somebody refers to them."""
@@ -52,24 +56,31 @@ class TaskTables:
         if not count:
             return np.zeros(0, np.float32), np.zeros(0, np.float32)
         pages = _whole_pages(4 * count)
-        mapped = mmap.mmap(self._file.fileno(), 2 * pages, offset=int(self._start[index]))
+        try:
+            mapped = mmap.mmap(self._file, 2 * pages, offset=int(self._start[index]))
+        except OSError as error:
+            raise InputError(
+                f"cannot map a task of {2 * pages / 1e9:.1f} GB: {error.strerror}",
+                remedy="cut the game into more groups of public cards, or give the process more memory",
+            ) from None
         regret, average = (np.frombuffer(mapped, np.float32, count, at) for at in (0, pages))
         return regret, average
 
     def close(self, index: int) -> None:
         """Start to write what has changed, if pages should leave memory; nobody may refer to the tables any more."""
         if self._memory is None and self._uncached:
-            while len(self._writes) >= _MOST_WRITES:
-                self._writes.pop(0).result()
             self._writes.append(self._writer.submit(self._write, index))
+            while len(self._writes) > _MOST_WRITES:
+                with contextlib.suppress(IndexError):  # another thread has taken it
+                    self._writes.popleft().result()
 
     @cached_property
     def _writer(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1)
 
     def _write(self, index: int) -> None:
-        os.fdatasync(self._file.fileno())
-        os.posix_fadvise(self._file.fileno(), *self._range(index), os.POSIX_FADV_DONTNEED)
+        os.fdatasync(self._file)
+        os.posix_fadvise(self._file, *self._range(index), os.POSIX_FADV_DONTNEED)
 
     def _range(self, index: int) -> tuple[int, int]:
         return int(self._start[index]), 2 * _whole_pages(4 * self._slots[index])
@@ -79,26 +90,29 @@ class TaskTables:
         if self._memory is None:
             first, size = self._range(index)
             for at in range(first, first + size, _READ):
-                os.posix_fadvise(self._file.fileno(), at, min(_READ, first + size - at), os.POSIX_FADV_WILLNEED)
+                os.posix_fadvise(self._file, at, min(_READ, first + size - at), os.POSIX_FADV_WILLNEED)
 
 
 def _whole_pages(size: int) -> int:
     return -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
-def _reserved(folder: Path, size: int) -> Any:
-    """A file without a name, its blocks reserved: all zeros."""
+def _reserved(folder: Path, size: int) -> int:
+    """The descriptor of a file without a name, its blocks reserved: all zeros."""
+    descriptor = -1
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-        if size:
-            os.posix_fallocate(file.fileno(), 0, size)
+        descriptor, name = tempfile.mkstemp(dir=folder)
+        Path(name).unlink()
+        os.posix_fallocate(descriptor, 0, max(size, 1))
     except OSError as error:
+        if descriptor >= 0:
+            os.close(descriptor)  # which gives back the blocks that it got
         raise InputError(
             f"cannot make tables of {size / 1e9:.1f} GB: {error.strerror}", where=str(folder),
             remedy="give a folder with room, or more machines",
         ) from None  # fmt: skip
-    return file
+    return descriptor
 
 
 def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> Path:
