@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays
 from equipoise.runs.folder import FORMAT, RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
+from equipoise.solvers.blades.build import blades_solver
 from equipoise.strategy.file import load_strategy
 from equipoise.training.cluster_trainee import ClusterOptions
 from equipoise.training.loop import run_training
@@ -23,6 +25,10 @@ from equipoise.training.train import measure_of
 
 SOLVERS: dict[str, dict[str, Any]] = {
     "pcs": {"solver": {"method": "pcs", "boards": 2, "seed": 3}},
+    "external": {
+        "solver": {"method": "external", "seed": 3, "period": 1000},
+        "cards": {"flop": "lossless", "public": {"clusters": 3, "base": 3}},
+    },
     "deep": {
         "solver": {"method": "deep", "seed": 3},
         "deep": {"hidden": 8, "traversals": 40, "memory": 500, "steps": 5, "batch": 32, "device": "cpu"},
@@ -45,6 +51,19 @@ def train(chosen: Recipe, out: Path, iterations: int, parts: int | None, lines: 
 
 def table(run: Path) -> Any:
     return load_strategy(run / "strategy.float32").profile.chances
+
+
+@pytest.mark.usefixtures("cluster")
+def test_blades_on_a_cluster_give_the_strategy_of_one_process(tmp_path: Path) -> None:
+    chosen = recipe("external")
+    make = partial(blades_solver, parts=1, **chosen.solver.settings())
+    run_training(
+        chosen, tmp_path / "one", iterations=2500, threads=1, make=lambda _, tree, buckets, __: make(tree, buckets)
+    )
+    train(chosen, tmp_path / "two", 1000, 2)
+    train(chosen, tmp_path / "two", 2500, 3)  # resumed with another number of parts
+    assert np.array_equal(table(tmp_path / "one"), table(tmp_path / "two"))
+    assert len(list((tmp_path / "two" / "parts").glob("*/*.ckpt"))) == 3 * chosen.checkpoint.keep
 
 
 @pytest.mark.usefixtures("cluster")
@@ -105,7 +124,8 @@ def test_runs_of_one_machine_and_of_parts_do_not_resume_each_other(tmp_path: Pat
 @pytest.mark.parametrize(
     ("table", "parts", "wanted"),
     [
-        ({"game": "leduc", "solver": {"method": "external"}}, 2, "method external has no parts"),
+        ({"game": "leduc", "solver": {"method": "external"}}, 2, "a part for each public cluster"),
+        ({"game": "leduc", **SOLVERS["external"]}, 4, "4 parts of .*; use 1 to 3"),
         ({"game": "leduc", "solver": {"method": "cfr-br"}}, 2, "method cfr-br has no parts"),
         ({"game": "kuhn", "solver": {"method": "pcs"}}, 2, "one street and no parts"),
         ({"game": "leduc", "solver": {"method": "pcs"}}, 6, "6 parts of .*; use 1 to 5"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.cluster.engine import ROUND, Engine, Patience, cut_info
+from equipoise.cluster.engine import Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError
@@ -21,13 +21,13 @@ SHORT = Patience(start=60.0, least=1.0, times=20.0)
 
 
 class _Run:
-    """An engine with two toys, and its log."""
+    """An engine with some toys, and its log."""
 
-    def __init__(self, cluster: Cluster, folder: Path, most_begun: int = 1, last: int | None = None) -> None:
-        self.folder, self.lines = folder, list[str]()
+    def __init__(self, cluster: Cluster, folder: Path, *, parts: int = 2, most_begun: int = 1) -> None:
+        self.folder, self.parts, self.most_begun, self.lines = folder, parts, most_begun, list[str]()
         self.engine = Engine(
-            cluster, ToyHead(2, most_begun), toy_makers(2, folder), folder=folder / "parts", fingerprint="toy",
-            patience=SHORT, say=self.lines.append, last=last,
+            cluster, ToyHead(parts, most_begun), toy_makers(parts, folder), folder=folder / "parts", fingerprint="toy",
+            patience=SHORT, say=self.lines.append,
         )  # fmt: skip
 
     def save(self) -> Checkpoint:
@@ -39,10 +39,10 @@ class _Run:
     def order(self, what: str) -> None:
         (self.folder / what).touch()
 
-    def check(self, iterations: int, most_begun: int = 1, round_: int = 1) -> None:
+    def check(self, iterations: int) -> None:
         """The tables are those of a run in one process that nothing happened to."""
         assert self.engine.head.iteration == iterations
-        head, parts = run_here(2, iterations, most_begun, round_)
+        head, parts = run_here(self.parts, iterations, self.most_begun)
         assert np.array_equal(self.engine.head.arrays()["table"], head)
         for found, wanted in zip(self.engine.ask(table_of), parts, strict=True):
             assert np.array_equal(found, wanted)
@@ -58,18 +58,20 @@ def run(cluster: Cluster, tmp_path: Path) -> Iterator[_Run]:
 def test_one_process_and_a_cluster_have_the_same_tables(run: _Run) -> None:
     run.engine.run(7)
     run.check(7)
-    assert run.engine.head.nodes == 7 * 2 * 10
+    assert run.engine.head.nodes == 4 * 2 * 10
     with pytest.raises(AssertionError):
-        run.check(8)
+        run.check(9)
+    run.engine.run(1)  # whole steps
+    run.check(9)
 
 
-def test_steps_under_way_do_not_depend_on_how_a_run_is_sliced(cluster: Cluster, tmp_path: Path) -> None:
-    run = _Run(cluster, tmp_path, most_begun=3, last=ROUND + 5)
+def test_several_steps_under_way_end_where_they_should(cluster: Cluster, tmp_path: Path) -> None:
+    run = _Run(cluster, tmp_path, most_begun=3)
     try:
-        for _ in range(2):
-            run.engine.run(1)
-        run.check(ROUND + 5, most_begun=3, round_=ROUND)
-        one_at_a_time, _ = run_here(2, ROUND + 5)
+        for iterations in (1, 9, 5):
+            run.engine.run(iterations)
+        run.check(17)
+        one_at_a_time, _ = run_here(2, 17)
         assert not np.array_equal(run.engine.head.arrays()["table"], one_at_a_time)
     finally:
         run.engine.close()
@@ -92,7 +94,7 @@ def test_a_part_that_dies_before_the_first_cut_starts_again(run: _Run) -> None:
     run.engine.run(2)
     os.kill(run.engine.abouts()[0].process, signal.SIGKILL)
     run.engine.run(2)
-    run.check(4)
+    run.check(5)
     assert "back to iteration 0" in run.lines[0]
 
 
@@ -107,6 +109,20 @@ def test_a_run_resumes_from_its_cut(run: _Run, cluster: Cluster) -> None:
         again.engine.run(4)
         again.check(7)
         assert cut_info(kept)["parts"] == 2
+    finally:
+        again.engine.close()
+
+
+def test_a_run_resumes_in_another_number_of_parts(run: _Run, cluster: Cluster) -> None:
+    """The toys are as many as the parts, so one that is resumed alone has lost the other; its own table is right."""
+    run.engine.run(3)
+    kept = run.save()
+    tables = list(run.engine.ask(table_of))
+    run.engine.close()
+    again = _Run(cluster, run.folder, parts=1)
+    try:
+        again.engine.restore(kept)
+        assert np.array_equal(next(again.engine.ask(table_of)), tables[0])
     finally:
         again.engine.close()
 
@@ -136,11 +152,11 @@ def test_a_full_disk_leaves_the_cut_before(run: _Run) -> None:
     assert not (run.folder / "parts" / "01" / "000000000005.ckpt").exists()
 
 
-def test_another_number_of_parts_is_refused(run: _Run) -> None:
+def test_a_game_that_was_cut_otherwise_is_refused(run: _Run) -> None:
     run.engine.run(1)
     kept = run.save()
-    kept.arrays[CUT] = np.frombuffer(b'{"parts": 3, "step": 1, "plan": {}}', np.uint8)
-    with pytest.raises(InputError, match=r"in 3 parts, not 2"):
+    kept.arrays[CUT] = np.frombuffer(b'{"parts": 2, "step": 1, "plan": {"groups": 2}}', np.uint8)
+    with pytest.raises(InputError, match=r"cut otherwise"):
         run.engine.restore(kept)
 
 
@@ -148,7 +164,7 @@ def test_a_part_repeats_a_reply_and_refuses_a_step_out_of_order(run: _Run) -> No
     run.engine.run(2)
     ray, actor = run.engine._ray, run.engine._actors[0]
     before = list(run.engine.ask(table_of))
-    assert ray.get(actor.step.remote(2, b"not read")).busy >= 0
+    assert ray.get(actor.step.remote(2, b"not read")).busy >= 0  # iterations 2 and 3
     assert ray.get(actor.step.remote(1, b"not read")).is_lost
     assert ray.get(actor.step.remote(4, b"not read")).is_lost
     assert np.array_equal(before, list(run.engine.ask(table_of)))

@@ -22,33 +22,41 @@ SIZE = 64
 
 
 class ToyHead:
-    """The top: a vector that goes to all parts, mixed with their replies."""
+    """The top: a vector that goes to all parts, mixed with their replies. A step sends that of `most_begun` steps ago.
+
+    Steps have two iterations, except the first.
+    """
 
     def __init__(self, parts: int, most_begun: int = 1) -> None:
-        self.parts, self._most_begun = parts, most_begun
-        self.iteration = self.nodes = 0
+        self.parts, self.most_begun = parts, most_begun
+        self.iteration = self.nodes = self.begun = 0
         self.table = np.linspace(0, 1, SIZE).astype(np.float32)
-
-    @property
-    def most_begun(self) -> int:
-        return self._most_begun
+        self.sent = [self.table] * most_begun
 
     def begin(self) -> list[Any]:
-        message = {"reach": self.table.copy()}
+        message = {"reach": self.sent.pop(0).copy()}
+        self.begun = self._after(self.begun)
         return [message] * self.parts
+
+    @staticmethod
+    def _after(iteration: int) -> int:
+        return iteration + (2 if iteration else 1)
 
     def finish(self, replies: list[Any]) -> None:
         for values, nodes in replies:
             values += 1  # replies can be written to
             self.table = np.sin(self.table * np.float32(3) + values)
             self.nodes += nodes
-        self.iteration += 1
+        self.sent.append(self.table)
+        self.iteration = self._after(self.iteration)
 
     def arrays(self) -> dict[str, Any]:
-        return {"table": self.table}
+        assert self.begun == self.iteration, "a cut with steps under way"
+        return {"table": self.table, "sent": np.stack(self.sent)}
 
     def restore(self, iteration: int, nodes: int, arrays: dict[str, Any]) -> None:
-        self.iteration, self.nodes, self.table = iteration, nodes, np.array(arrays["table"])
+        self.iteration, self.begun, self.nodes, self.table = iteration, iteration, nodes, np.array(arrays["table"])
+        self.sent = [np.array(table) for table in arrays["sent"]]
 
 
 class ToyPart:
@@ -77,10 +85,10 @@ class ToyPart:
         return self.table.copy(), 10
 
     def arrays(self) -> dict[str, Any]:
-        return {"table": self.table}
+        return {f"table {self.number}": self.table}
 
     def restore(self, arrays: dict[str, Any]) -> None:
-        self.table = np.array(arrays["table"])
+        self.table = np.array(arrays[f"table {self.number}"])
 
 
 def table_of(part: ToyPart) -> Any:
@@ -93,18 +101,10 @@ def toy_makers(parts: int, orders: Path) -> list[MakePart]:
     return [partial(ToyPart, number, str(orders)) for number in range(parts)]
 
 
-def run_here(parts: int, iterations: int, most_begun: int = 1, round_: int = 1) -> tuple[Any, list[Any]]:
-    """The tables after some iterations in this process: the twin of the cluster."""
+def run_here(parts: int, iterations: int, most_begun: int = 1) -> tuple[Any, list[Any]]:
+    """The tables after some iterations in this process, one step after the other: the twin of the cluster."""
     head, made = ToyHead(parts, most_begun), [ToyPart(number, "/nowhere") for number in range(parts)]
-    done = 0
-    while done < iterations:
-        steps = min(round_, iterations - done)
-        begun: list[Any] = []
-        for _ in range(steps):
-            begun.append([{"reach": np.array(m["reach"])} for m in head.begin()])
-            if len(begun) == most_begun:
-                head.finish([part.work(m) for part, m in zip(made, begun.pop(0), strict=True)])
-        for messages in begun:
-            head.finish([part.work(m) for part, m in zip(made, messages, strict=True)])
-        done += steps
+    while head.iteration < iterations:
+        messages = [{"reach": message["reach"].copy()} for message in head.begin()]
+        head.finish([part.work(message) for part, message in zip(made, messages, strict=True)])
     return head.table, [part.table for part in made]

@@ -108,7 +108,7 @@ def sample_uniform(
     """Walks from zero regrets, that is against uniform play; their increments summed. OUT: by slot."""
     for _ in range(count):
         winner = deal_hands(plan, room)
-        walk_deal(0, walker, winner, False, np.float32(1), plan, room)
+        walk_deal(walker, winner, False, np.float32(1), plan, room)
         for slot in range(total.size):
             increment = np.float64(plan.regret[slot])
             if increment != 0.0:

@@ -33,7 +33,6 @@ from equipoise.core.progress import Say
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError
 from equipoise.solvers.split import Head, Part
 
-ROUND = 32  # steps between two moments at which none is under way, if the head begins several
 INLINE = 100 << 10  # bytes: Ray sends smaller messages with the call
 ROOM = 60.0  # seconds to wait for room on the cluster
 MOST_FAULTS = 10  # between two cuts
@@ -63,7 +62,7 @@ class _Cut:
     nodes: int
     step: int
     arrays: dict[str, Any]
-    has_files: bool
+    parts: int  # that wrote files; 0 at the beginning
 
 
 class _Begun(NamedTuple):
@@ -75,26 +74,24 @@ class Engine:
     """A head and its parts. Close it to end the actors.
 
     `makers` make the parts where they run. `folder` is where they write cuts: shared by all machines, or on the disk of
-    each. `batch` is the number of iterations of a step, `last` the iteration at which the run stops. `plan` says how
-    the game was cut: a resumed run must have the same. With `recuts`, it may have another number of parts.
+    each. `plan` says how the game was cut: a resumed run must have the same, but may have another number of parts.
     """
 
     def __init__(
         self, cluster: Cluster, head: Head, makers: Sequence[MakePart], *, folder: Path, fingerprint: str,
-        threads: int = 1, batch: int = 1, last: int | None = None, plan: Mapping[str, Any] | None = None,
-        recuts: bool = False, patience: Patience | None = None, say: Say | None = None,
+        threads: int = 1, plan: Mapping[str, Any] | None = None, patience: Patience | None = None,
+        say: Say | None = None,
     ) -> None:  # fmt: skip
         self._ray = find_ray()
         self.cluster, self.head, self.makers = cluster, head, list(makers)
         self.folder, self.fingerprint, self.threads = folder.absolute(), fingerprint, threads
-        self.batch, self.last, self.patience = batch, last, patience or Patience()
-        self.plan, self.recuts = dict(plan or {}), recuts
+        self.plan, self.patience = dict(plan or {}), patience or Patience()
         self.say: Say = say or (lambda _: None)
         self.step = 0  # number of steps finished
         self.meter = LoadMeter(len(makers))
         self._usual = 0.0  # seconds of a step
         self._faults = 0
-        self._cut = self._next_cut = _Cut(head.iteration, head.nodes, 0, _copied(head.arrays()), False)
+        self._cut = self._next_cut = _Cut(head.iteration, head.nodes, 0, _copied(head.arrays()), 0)
         self._actors: list[Any] = []
         self._group: Any = None
         try:
@@ -108,32 +105,25 @@ class Engine:
         return len(self.makers)
 
     def run(self, iterations: int) -> None:
-        """Do at least some more iterations: whole rounds of steps."""
+        """Do at least some more iterations: whole steps."""
         self._run_to(self.head.iteration + iterations)
 
     def _run_to(self, iteration: int) -> None:
         while self.head.iteration < iteration:
             try:
                 self.meter.start()
-                self._round()
+                self._steps(iteration)
             except _Lost as lost:
                 self._go_back(lost)
             finally:
                 self.meter.stop()
 
-    def _round(self) -> None:
-        """Some steps, from the first to the last of which no cut can be made."""
-        most = max(1, self.head.most_begun)
-        steps = ROUND if most > 1 else 1
-        if self.last is not None:
-            steps = max(1, min(steps, -(-(self.last - self.head.iteration) // self.batch)))
+    def _steps(self, iteration: int) -> None:
+        """Steps up to an iteration, or just beyond it; none is under way at the end."""
         under_way: deque[_Begun] = deque()
-        number = self.step
-        while steps or under_way:
-            while steps and len(under_way) < most:
-                number += 1
-                under_way.append(self._begin(number))
-                steps -= 1
+        while under_way or self.head.iteration < iteration:
+            while len(under_way) < self.head.most_begun and (not under_way or self.head.begun < iteration):
+                under_way.append(self._begin(self.step + len(under_way) + 1))
             self._finish(under_way.popleft())
 
     def _begin(self, number: int) -> _Begun:
@@ -279,8 +269,9 @@ class Engine:
 
     def _restore(self, cut: _Cut) -> None:
         """Head and parts at a cut."""
-        if cut.has_files:
-            references = [actor.restore.remote(cut.iteration, cut.step) for actor in self._actors]
+        if cut.parts:
+            others = cut.parts if cut.parts != self.parts else 0
+            references = [actor.restore.remote(cut.iteration, cut.step, others) for actor in self._actors]
         else:
             references = [actor.begin.remote() for actor in self._actors]
         for part, answer in enumerate(self._collect(references, self.patience.start)):
@@ -301,7 +292,7 @@ class Engine:
                     where=answer.where, remedy="free some disk space, then resume the run",
                 )  # fmt: skip
         arrays = self.head.arrays()
-        self._next_cut = _Cut(iteration, self.head.nodes, self.step, _copied(arrays), True)
+        self._next_cut = _Cut(iteration, self.head.nodes, self.step, _copied(arrays), self.parts)
         info = {"parts": self.parts, "step": self.step, "plan": self.plan}
         return {CUT: np.frombuffer(json.dumps(info).encode(), np.uint8), **arrays}
 
@@ -317,13 +308,10 @@ class Engine:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a cut; `LostPartError` if the file of a part is missing or damaged."""
         info = cut_info(checkpoint)
-        if info["plan"] != self.plan or (info["parts"] != self.parts and not self.recuts):
-            raise InputError(
-                f"a run in {info['parts']} parts, not {self.parts}", where=checkpoint.where,
-                remedy=f"resume it with --parts {info['parts']}, on any number of machines",
-            )  # fmt: skip
+        if info["plan"] != self.plan:
+            raise InputError("a run of a game that was cut otherwise", where=checkpoint.where, remedy="train it again")
         arrays = {name: array for name, array in checkpoint.arrays.items() if name != CUT}
-        self._cut = _Cut(checkpoint.iteration, checkpoint.nodes, info["step"], _copied(arrays), True)
+        self._cut = _Cut(checkpoint.iteration, checkpoint.nodes, info["step"], _copied(arrays), info["parts"])
         try:
             self._restore(self._cut)
         except _Lost as lost:

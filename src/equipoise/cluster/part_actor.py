@@ -2,7 +2,7 @@
 
 A step has a number. A part that has done step k answers it again from memory; one that is behind or ahead refuses, so
 that a message that is sent twice or too late changes nothing. The tables never leave the part: at a cut it writes them
-to a file, `NN/ITERATION.ckpt`; or, if it has pieces that any part may take over, to a file each under `ITERATION/`.
+to a file, `NN/ITERATION.ckpt`; or, if it writes files itself, to `ITERATION/`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class PartActor:
 
     def __init__(self, make: MakePart, root: str, number: int, fingerprint: str, kept: int) -> None:
         self.make, self.fingerprint, self.kept = make, fingerprint, kept
-        self.root, self.folder = Path(root), Path(root) / f"{number:02d}"
+        self.root, self.folder = Path(root), Path(root) / _number(number)
         self.part: Part | None = None
         self.done = -1  # steps; it must begin or restore first
         self.answers: dict[int, Answer] = {}
@@ -133,7 +133,8 @@ class PartActor:
                 self.part.save(str(self.root), _name(iteration))
             else:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                save_arrays(self._path(iteration), FORMAT, self._header(iteration), self.part.arrays())
+                path = self.folder / f"{_name(iteration)}.ckpt"
+                save_arrays(path, FORMAT, self._header(iteration), self.part.arrays())
         except InputError as error:
             return Refused(error.what, error.where, error.remedy)
         except OSError as error:
@@ -144,13 +145,13 @@ class PartActor:
         """Remove the files of all cuts but these, and what killed processes left."""
         kept = {_name(iteration) for iteration in iterations}
         remove_remains(self.folder, older_than=0)
-        for path in (*self.folder.glob("*.ckpt"), *self.root.glob("?" * len(_name(0)))):
+        for path in (*self.root.glob("*/*.ckpt"), *self.root.glob("?" * len(_name(0)))):
             if path.stem.isdigit() and path.stem not in kept:
                 with contextlib.suppress(OSError):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def restore(self, iteration: int, step: int) -> Refused | None:
-        """Continue from a cut, which was made after a step."""
+    def restore(self, iteration: int, step: int, others: int) -> Refused | None:
+        """Continue from a cut after some steps; from the files of all parts, if it was of `others`, another number."""
         self.answers, self.done = {}, -1
         try:
             if self.part is None:
@@ -158,20 +159,27 @@ class PartActor:
             if isinstance(self.part, PartInPieces):
                 self.part.load(str(self.root), _name(iteration))
             else:
-                header, arrays = load_arrays(self._path(iteration), FORMAT, remedy=REMEDY)
-                if any(header[key] != value for key, value in self._header(iteration).items()):
-                    raise InputError("a cut of another run", where=str(self._path(iteration)), remedy=REMEDY)
-                self.part.restore(arrays)
+                folders = [self.root / _number(part) for part in range(others)] or [self.folder]
+                loaded = [self._load(folder, iteration) for folder in folders]
+                self.part.restore({name: array for arrays in loaded for name, array in arrays.items()})
         except InputError as error:
             return Refused(error.what, error.where, error.remedy)
         self.done = step
         return None
 
-    def _path(self, iteration: int) -> Path:
-        return self.folder / f"{_name(iteration)}.ckpt"
+    def _load(self, folder: Path, iteration: int) -> dict[str, Any]:
+        path = folder / f"{_name(iteration)}.ckpt"
+        header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
+        if any(header[key] != value for key, value in self._header(iteration).items()):
+            raise InputError("a cut of another run", where=str(path), remedy=REMEDY)
+        return arrays
 
     def _header(self, iteration: int) -> dict[str, Any]:
         return {"fingerprint": self.fingerprint, "iteration": iteration}
+
+
+def _number(part: int) -> str:
+    return f"{part:02d}"
 
 
 def _name(iteration: int) -> str:

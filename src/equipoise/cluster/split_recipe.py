@@ -16,15 +16,18 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.core.machine import MOST_THREADS
 from equipoise.runs.recipe import Recipe
+from equipoise.solvers.blades.build import blades_of
+from equipoise.solvers.blades.part import BladesPart, PartPlan
 from equipoise.solvers.disk_tasks.cards import Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut, Task, deal_tasks
 from equipoise.solvers.disk_tasks.head import DiskHead
 from equipoise.solvers.disk_tasks.part import DiskPart, PartSpec
-from equipoise.solvers.solver import AVERAGE, StrategyName
+from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
 from equipoise.solvers.split import Head, Part
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.tree.subtrees import first_deals
 
+_TABLES: dict[StrategyName, str] = {AVERAGE: "average", CURRENT: "regret"}
 TASKS = 4  # for each part, if the abstraction has enough public clusters: parts with few cannot share the work well
 REMEDY = "install the same version of equipoise on all machines"
 
@@ -33,9 +36,7 @@ class SplitRecipe(Protocol):
     """A recipe's head, and what makes its parts elsewhere."""
 
     makers: list[MakePart]
-    batch: int  # iterations of a step
     plan: dict[str, Any]  # how the game is cut, beyond the number of parts
-    recuts: bool  # whether a resumed run may have another number of parts
 
     @property
     def head(self) -> Head:
@@ -52,14 +53,18 @@ def most_parts(recipe: Recipe) -> int:
     """The largest number of parts of a recipe; refused if its method has none."""
     if recipe.deep:
         return MOST_THREADS
-    if recipe.solver.method != "pcs":
+    method, clusters = recipe.solver.method, _clusters(recipe)
+    if method not in ("external", "pcs"):
+        raise InputError(f"method {method} has no parts", remedy="leave out --cluster, or use external, pcs or deep")
+    if method == "external" and not clusters:
         raise InputError(
-            f"method {recipe.solver.method} has no parts", remedy="leave out --cluster, or use pcs or deep"
+            "method external has a part for each public cluster, and the cards have none",
+            remedy="write e.g. public = { clusters = 8 } in [cards], or use pcs",
         )
     deals = len(first_deals(recipe.game.tree))
     if not deals:
         raise InputError(f"{recipe.game.rules.name} has one street and no parts", remedy="leave out --cluster")
-    return deals * _clusters(recipe)
+    return clusters if method == "external" else deals * max(1, clusters)
 
 
 def check_parts(recipe: Recipe, parts: int | None) -> int:
@@ -74,27 +79,55 @@ def split_recipe(
     recipe: Recipe, buckets: BucketMap, *, parts: int, threads: int, folder: Path, plan: Mapping[str, Any] | None
 ) -> SplitRecipe:
     """Cut a recipe into parts; `plan` is that of the run to resume."""
+    if recipe.solver.method == "external":
+        return BladesSplit(recipe, buckets, parts, threads)
     return DiskSplit(recipe, buckets, parts, threads, folder, plan)
 
 
 def _clusters(recipe: Recipe) -> int:
-    """Clusters of the boards of the second street: only those cut tables."""
+    """Clusters of the boards of the second street; others cut no tables."""
     cards, rules = recipe.game.cards, recipe.game.rules
-    return cards.public.clusters if cards.public and cards.public_street(rules) == 1 else 1
+    return cards.public.clusters if cards.public and cards.public_street(rules) == 1 else 0
+
+
+class BladesSplit:
+    """External sampling on blades."""
+
+    def __init__(self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int) -> None:
+        self.plan: dict[str, Any] = {}
+        self.head, plans = blades_of(recipe.game.tree, buckets, parts, threads=threads, **recipe.solver.settings())
+        header = recipe.game.header()
+        self.makers: list[MakePart] = [partial(make_blade, header, plan) for plan in plans]
+
+    def question(self, name: StrategyName) -> Callable[[Part], Any]:
+        """All tables of a part of one kind."""
+        return partial(blade_tables, _TABLES[name])
+
+    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
+        """The table of a strategy. OUT: float32[slot]."""
+        whole[:] = self.head.split.gather(_TABLES[name], self.head.arrays(), answers)
+
+
+def make_blade(header: Mapping[str, Any], plan: PartPlan) -> BladesPart:
+    """A blade, where it runs; its buckets are built there, or come from the cache there."""
+    game = AbstractGame.of_header(header, "the head's game", REMEDY)
+    return plan.build(game.tree, game.buckets())
+
+
+def blade_tables(name: str, part: Part) -> dict[str, F32]:
+    """The tables of a name of each cluster of a part."""
+    return {key: table for key, table in part.arrays().items() if key.startswith(name)}
 
 
 class DiskSplit:
     """Public chance sampling in tasks."""
-
-    batch = 1
-    recuts = True
 
     def __init__(
         self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int, folder: Path,
         plan: Mapping[str, Any] | None,
     ) -> None:  # fmt: skip
         tree = recipe.game.tree
-        groups = plan["groups"] if plan else min(_clusters(recipe), -(-TASKS * parts // len(first_deals(tree))))
+        groups = plan["groups"] if plan else _groups(recipe, parts)
         self.plan: dict[str, Any] = {"groups": groups}
         self.cut = GameCut(tree, buckets, groups)
         dealt, sampling = deal_tasks(self.cut, parts), Sampling(**recipe.solver.settings())
@@ -111,6 +144,12 @@ class DiskSplit:
         """The table of a strategy. OUT: float32[slot]."""
         top = self.head.average if name == AVERAGE else self.head.regret
         self.cut.assemble(top, (pair for answer in answers for pair in answer), whole)
+
+
+def _groups(recipe: Recipe, parts: int) -> int:
+    """Groups of public clusters, so that every part has some tasks."""
+    wanted = -(-TASKS * parts // len(first_deals(recipe.game.tree)))
+    return max(1, min(wanted, _clusters(recipe)))
 
 
 def make_disk_part(header: Mapping[str, Any], spec: PartSpec) -> DiskPart:

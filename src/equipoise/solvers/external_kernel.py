@@ -192,6 +192,14 @@ def finish_decision(
 
 @kernel
 def walk_deal(
+    walker: int, winner: int, pruning: bool, weight: Float, state: ExternalState, buffers: ExternalBuffers
+) -> float:
+    """One walk from the root. Returns the walker's value, in chips."""
+    return walk_from(_0, walker, winner, pruning, weight, state, buffers)
+
+
+@inlined
+def walk_from(
     start: Int, walker: int, winner: int, pruning: bool, weight: Float, state: ExternalState, buffers: ExternalBuffers
 ) -> float:
     """One walk from a node on. Returns the walker's value, in chips."""
@@ -276,5 +284,5 @@ def sample_iterations(iterations: int, weight: Float, state: ExternalState, buff
     for _ in range(iterations):
         winner = deal_hands(state, buffers)
         pruning = bool(state.threshold > np.float32(0) and draw_share(buffers.random) >= EXPLORED)
-        walk_deal(0, 0, winner, pruning, weight, state, buffers)
-        walk_deal(0, 1, winner, pruning, weight, state, buffers)
+        walk_deal(0, winner, pruning, weight, state, buffers)
+        walk_deal(1, winner, pruning, weight, state, buffers)

@@ -27,6 +27,10 @@ class Head(Protocol):
         """Finish the oldest step that was begun, with the replies of the parts in order."""
 
     @property
+    def begun(self) -> int:
+        """The number of iterations that are done or under way."""
+
+    @property
     def most_begun(self) -> int:
         """How many steps may have begun and not finished. Results depend on this number, not on timing."""
 

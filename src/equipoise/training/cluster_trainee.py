@@ -75,8 +75,7 @@ class ClusterTrainee:
         )
         self.engine = Engine(
             cluster, self.split.head, self.split.makers, folder=where, fingerprint=recipe.fingerprint, threads=threads,
-            batch=self.split.batch, last=recipe.stop.iterations, plan=self.split.plan, recuts=self.split.recuts,
-            patience=options.patience, say=log,
+            plan=self.split.plan, patience=options.patience, say=log,
         )  # fmt: skip
         machines = len({about.machine for about in self.engine.abouts()})
         log(f"{parts} part{'s' * (parts > 1)} on {machines} machine{'s' * (machines > 1)}")

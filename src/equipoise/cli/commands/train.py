@@ -48,7 +48,7 @@ def train(
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="Train in parts with Ray (methods pcs, deep): local starts it on this machine, HOST:PORT joins one.",
+            help="Train in parts with Ray (external, pcs, deep): local starts it on this machine, HOST:PORT joins one.",
         ),
     ] = None,
     parts: Annotated[

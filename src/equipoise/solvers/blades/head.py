@@ -69,11 +69,16 @@ class BladesHead:
         """How many steps may have begun and not finished."""
         return self._most_begun
 
+    @property
+    def begun(self) -> int:
+        """The number of iterations that are done or under way."""
+        return self.iteration + sum(len(step.message.hands) for step in self._begun)
+
     def begin(self) -> list[Message]:
         """Deal a batch and walk the top for the first time."""
         if not self._played:
             raise RuntimeError(f"{len(self._begun)} steps are under way")
-        first = self.iteration + sum(len(step.message.hands) for step in self._begun)
+        first = self.begun
         rules, deals = self.split.rules, self._deals(first)
         self._random[0] = random_state(self.seed, first, 0)
         hands = np.empty((deals, PLAYERS * rules.hole_cards), np.uint8)

@@ -30,7 +30,7 @@ from equipoise.solvers.external_kernel import (
     draw_word,
     find_buckets,
     find_winner,
-    walk_deal,
+    walk_from,
 )
 from equipoise.solvers.external_sampling import check_pruning, kernel_state, make_buffers, raw_buckets
 from equipoise.solvers.schedule import Periods
@@ -236,5 +236,5 @@ def walk_cluster(
         pruning = bool(state.threshold > np.float32(0) and draw_share(buffers.random) >= EXPLORED)
         for walker in range(2):
             for i in range(batch.first[2 * deal + walker], batch.first[2 * deal + walker + 1]):
-                value = walk_deal(batch.node[i], walker, winner, pruning, weight, state, buffers)
+                value = walk_from(batch.node[i], walker, winner, pruning, weight, state, buffers)
                 values[i] = possible * (np.rint(value / grain) * grain)

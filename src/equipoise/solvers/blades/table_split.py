@@ -73,9 +73,10 @@ class TableSplit:
     @cached_property
     def local(self) -> tuple[U32, I64]:
         """Each bucket's number within its cluster, for the streets below the top; and [street] where each starts."""
-        first, parts = np.zeros(self.rules.rounds, np.int64), []
+        first = np.zeros(self.rules.rounds, np.int64)
+        parts: list[U32] = []
         for street, owner in self.owner.items():
-            first[street] = sum(map(len, parts))
+            first[street] = sum(len(part) for part in parts)
             number = np.zeros(len(owner), np.uint32)
             for cluster in range(self.clusters):
                 own = self.own(street, cluster)
@@ -105,8 +106,9 @@ class TableSplit:
 
     def boards(self, cluster: int) -> U8:
         """The boards of a cluster."""
-        boards, label = self.all_boards
-        return boards[label == cluster]
+        every, label = self.all_boards
+        boards: U8 = every[label == cluster]
+        return boards
 
     @cached_property
     def boards_left(self) -> int:

@@ -71,6 +71,11 @@ class DiskHead:
         two_cards = cut.tree.rules.hole_cards == 2
         self._plans = [Plan(arrays, self._boards.sampled.boards, walker, two_cards) for walker in range(PLAYERS)]
 
+    @property
+    def begun(self) -> int:
+        """The number of iterations that are done: one step at a time may be under way."""
+        return self.iteration
+
     def begin(self) -> list[Step]:
         """Go down the first street: a message to each part."""
         if self.walker == 0:

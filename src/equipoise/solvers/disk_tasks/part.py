@@ -125,7 +125,7 @@ class DiskPart:
                 self._walk(index, message, SubtreeRows(rows[index], reach[here], value[here]), buffers)
 
         for index in range(min(self.spec.threads, len(rows))):
-            self._prefetch(index)
+            self._prefetch(index, message.walker)
         if self.spec.threads == 1:
             walk(self._buffers[0])
         else:
@@ -137,17 +137,18 @@ class DiskPart:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.spec.threads)
 
-    def _prefetch(self, index: int) -> None:
-        """Have a task's tables read if its boards may touch most of their rows."""
+    def _prefetch(self, index: int, walker: int) -> None:
+        """Have a task's tables read if its boards may touch most rows: all regrets, the opponent's averages."""
         if index < len(self.spec.tasks):
-            group = self.spec.tasks[index].group
-            if len(self._boards.rows[group]) * self._boards.sampled.holes >= self.cut.cards.counts(group)[-1]:
-                self.tables.prefetch(index)
+            task = self.spec.tasks[index]
+            touched = len(self._boards.rows[task.group]) * self._boards.sampled.holes
+            if touched >= self.cut.cards.counts(task.group)[-1]:
+                self.tables.prefetch(index, self._layout(task).parts(1 - walker))
 
     def _walk(self, index: int, step: Step, rows: SubtreeRows, buffers: _Buffers) -> None:
         """One task: discounts, its boards, the update of the walker's regrets."""
         task, discount = self.spec.tasks[index], LazyDiscount(self.spec.sampling.schedule)
-        self._prefetch(index + self.spec.threads)
+        self._prefetch(index + self.spec.threads, step.walker)
         regret, average = self.tables.open(index)
         if step.walker == 0:
             discount.advance(step.iteration, [regret], [average])  # tables only: the gains are the head's

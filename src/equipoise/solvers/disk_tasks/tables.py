@@ -13,7 +13,7 @@ import os
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -74,6 +74,11 @@ class TaskTables:
                 with contextlib.suppress(IndexError):  # another thread has taken it
                     self._writes.popleft().result()
 
+    def settle(self) -> None:
+        """Wait until the pages of all closed tasks are written."""
+        while self._writes:
+            self._writes.popleft().result()
+
     @cached_property
     def _writer(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1)
@@ -85,12 +90,17 @@ class TaskTables:
     def _range(self, index: int) -> tuple[int, int]:
         return int(self._start[index]), 2 * _whole_pages(4 * self._slots[index])
 
-    def prefetch(self, index: int) -> None:
-        """Let the system read a task's pages, in the order of the disk, while another is walked."""
+    def prefetch(self, index: int, averages: Iterable[slice]) -> None:
+        """Let the system read a task's regrets and some averages, in the order of the disk, while another is walked."""
         if self._memory is None:
-            first, size = self._range(index)
-            for at in range(first, first + size, _READ):
-                os.posix_fadvise(self._file, at, min(_READ, first + size - at), os.POSIX_FADV_WILLNEED)
+            start, size = self._range(index)
+            pieces = [
+                (0, 4 * self._slots[index]),
+                *((size // 2 + 4 * s.start, size // 2 + 4 * s.stop) for s in averages),
+            ]
+            for first, stop in pieces:
+                for at in range(start + first, start + stop, _READ):
+                    os.posix_fadvise(self._file, at, min(_READ, start + stop - at), os.POSIX_FADV_WILLNEED)
 
 
 def _whole_pages(size: int) -> int:
