@@ -33,6 +33,7 @@ _HOMES = {
     "leduc-pathology": "cfr_br.leduc_pathology",
     "pcs-variance": "slumbot_nl.pcs_variance",
     "tartanian7-figure-1": "tartanian7.figure_1",
+    "tartanian7-blades": "tartanian7.blades",
     "tartanian7-flops": "tartanian7.flops",
     "tartanian7-table-2": "tartanian7.table_2",
     "time-to-20-mbb": "slumbot_nl.time_to_20_mbb",

@@ -120,6 +120,7 @@ class BladesPart:
 
     def work(self, message: Message) -> Reply:
         """Walk all continuations on one sampled board of each cluster and deal."""
+        message = Message(message.iteration, *(array.copy() for array in message[1:]))  # may be read-only: another type
         clusters, shares, deals = self._clusters, self.shares, len(message.hands)
         values = np.zeros((len(clusters), len(message.node)))
 
