@@ -56,6 +56,10 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
         {"exploitability_mbb": {"in parts": {"1e+08": 50.0}}},
         ("in parts, 1e+08 nodes, mbb/g", None, 50.0),
     ),
+    "tartanian7-figure-1": (
+        {"last": {"hierarchical, blades": {"half-pot": 3.0, "coarse": 5.0}}},
+        ("hierarchical, blades, against coarse", None, 5.0),
+    ),
     "tartanian7-flops": (
         {"balance": {"sum": [1.2, 1.4]}, "share_of_pairs_closer_than_the_example": 0.01},
         ("balance, sum", None, 1.2),

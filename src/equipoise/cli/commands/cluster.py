@@ -21,7 +21,7 @@ Overrides = Annotated[
     "plan",
     epilog=examples(
         "equipoise cluster plan two-four-blades --machines 4 --cores 2",
-        "equipoise cluster plan nolimit-tartanian7 --machines 60 --cores 16 --ram 128 --infosets 6.6e10",
+        "equipoise cluster plan leduc --set \"solver={method='pcs'}\" --machines 2",
     ),
 )
 def cluster_plan(
