@@ -154,6 +154,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         (0, {}),
         (5, {}),
         (1, {"batch": 0}),
+        (1, {"growth": 0}),
         (1, {"most_begun": 0}),
         (1, {"threads": 0}),
         (1, {"period": 0}),

@@ -30,7 +30,7 @@ from equipoise.strategy.tables import probabilities
 from equipoise.tree.betting_tree import build_tree
 
 NAME = "tartanian7-blades"
-ABOUT = "external sampling in parts against one piece: exploitability at equal touched nodes ([2-4], 3 minutes)"
+ABOUT = "external sampling in parts against one piece: exploitability at equal touched nodes ([2-4], 2 minutes)"
 CARDS = {"flop": {"method": "emd", "buckets": 30}, "public": {"clusters": 4}}
 PARTS = 2
 SEEDS = (1, 2, 3)
