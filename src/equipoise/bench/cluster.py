@@ -1,7 +1,7 @@
 """Benchmarks of training in parts.
 
-Disk tasks (`solvers/disk_tasks/`) with tables that leave memory after each task: the bytes that the system reads and
-writes for it a second, by its own count. The bound is the disk's: the same bytes, read and written one after the other
+Disk tasks (`solvers/disk_tasks/`) whose tables pass the page cache: the bytes that the system reads and writes for them
+a second, by its own count. The bound is the disk's: the same bytes, read and written one after the other
 in large blocks, measured in turns. Their other bound is the walk itself, that of the solver for one process, which is
 also the peer of tasks whose tables stay in the page cache.
 """
@@ -43,15 +43,15 @@ def run() -> list[Benchmark]:
         about = f"limit hold'em, disk tasks, {cut.whole.bytes() / 1e9:.2f} GB of tables, {SAMPLING.boards} boards"
         return [
             _against_disk(f"{about}, from disk", cut, folder),
-            _against_memory(f"{about}, from disk", cut, folder, uncached=True),
-            _against_memory(f"{about}, cached", cut, folder, uncached=False),
+            _against_memory(f"{about}, from disk", cut, folder, direct=True),
+            _against_memory(f"{about}, cached", cut, folder, direct=False),
         ]
 
 
-def _iteration(cut: GameCut, folder: str, *, uncached: bool) -> Callable[[], None]:
+def _iteration(cut: GameCut, folder: str, *, direct: bool) -> Callable[[], None]:
     """An iteration of disk tasks with one part."""
     head = DiskHead(cut, [cut.tasks], SAMPLING)
-    part = DiskPart(cut.tree, cut.buckets, PartSpec(cut.tasks, SAMPLING, folder=folder, uncached=uncached))
+    part = DiskPart(cut.tree, cut.buckets, PartSpec(cut.tasks, SAMPLING, folder=folder, direct=direct))
 
     def iterate() -> None:
         for _ in range(2):
@@ -62,7 +62,7 @@ def _iteration(cut: GameCut, folder: str, *, uncached: bool) -> Callable[[], Non
 
 
 def _against_disk(name: str, cut: GameCut, folder: str) -> Benchmark:
-    iterate = _iteration(cut, folder, uncached=True)
+    iterate = _iteration(cut, folder, direct=True)
     iterate()
     best = bound = 0.0
     for _ in range(TURNS):
@@ -74,8 +74,8 @@ def _against_disk(name: str, cut: GameCut, folder: str) -> Benchmark:
     return Benchmark(name, "bytes/s", best, "the disk, large blocks one after the other", bound)
 
 
-def _against_memory(name: str, cut: GameCut, folder: str, *, uncached: bool) -> Benchmark:
-    iterate = _iteration(cut, folder, uncached=uncached)
+def _against_memory(name: str, cut: GameCut, folder: str, *, direct: bool) -> Benchmark:
+    iterate = _iteration(cut, folder, direct=direct)
     solver = PublicChance(cut.tree, cut.buckets, **vars(SAMPLING))
     best = [0.0, 0.0]
     for _ in range(TURNS + 1):  # the first compiles
