@@ -44,7 +44,10 @@ def run() -> list[Benchmark]:
     with tempfile.TemporaryDirectory(dir=cache_root()) as folder:  # /tmp may be memory
         about = f"limit hold'em, disk tasks, {cut.whole.bytes() / 1e9:.2f} GB of tables"
         return [
-            *(_against_disk(f"{about}, {s.boards} board{'s' if s.boards > 1 else ''}, from disk", cut, s, folder) for s in (FEW, SEVERAL)),
+            *(
+                _against_disk(f"{about}, {s.boards} board{'s' if s.boards > 1 else ''}, from disk", cut, s, folder)
+                for s in (FEW, SEVERAL)
+            ),
             _against_memory(f"{about}, {SEVERAL.boards} boards, from disk", cut, folder, direct=True),
             _against_memory(f"{about}, {SEVERAL.boards} boards, cached", cut, folder, direct=False),
         ]
