@@ -7,9 +7,11 @@ and of one rank, and the most ranks that one straight can use. The paper names n
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from equipoise.abstraction.features.card_features import expected
+from equipoise.abstraction.features.card_features import StreetFeatures, expected, strengths
 from equipoise.abstraction.features.hand_space import HandBlock, HandSpace, walk_hands
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.jit import F64, U8
@@ -39,11 +41,16 @@ def strong_range(rules: GameRules) -> U8:
 
 def _connections(space: HandSpace, progress: Fraction | None) -> tuple[F64, F64]:
     """[board] the mean and the mean square of E[HS] of the strong range's holes that the board does not block."""
-    strong, (strength, _) = strong_range(space.rules), expected(space.rules, space.street)
+    strong, top = strong_range(space.rules), 1
+    strength: Any
+    if space.last:  # many hands: no floats for all of them
+        strength, top = strengths(space.rules), StreetFeatures(space.rules, space.street).top
+    else:
+        strength = expected(space.rules, space.street)[0]
 
     def work(block: HandBlock) -> F64:
         board = np.repeat(np.arange(len(block.boards)), np.diff(block.first))
-        held, value = strong[block.hole] * block.times.astype(np.float64), strength[block.hand]
+        held, value = strong[block.hole] * block.times.astype(np.float64), strength[block.hand] / top
         sums = [np.bincount(board, held * value**power, len(block.boards)) for power in (0, 1, 2)]
         return np.stack(sums, axis=1)
 

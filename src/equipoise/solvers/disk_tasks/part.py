@@ -76,6 +76,7 @@ class DiskPart:
         self.spec, self.cut = spec, GameCut(tree, buckets, spec.groups)
         self._boards = GroupedBoards(self.cut.cards, spec.sampling)
         self._subtrees = {sequence: self._compiled(sequence) for sequence in sorted({t.sequence for t in spec.tasks})}
+        self._layouts = [self.cut.layout(t, self._subtrees[t.sequence].program.tree) for t in spec.tasks]
         slots = [self.cut.slots(task) for task in spec.tasks]
         self.tables = make_tables(slots, spec.folder, direct=spec.direct, threads=spec.threads)
         self._buffers = [self._make_buffers() for _ in range(spec.threads)]
@@ -151,7 +152,7 @@ class DiskPart:
 
     def _use(self, index: int, step: Step) -> Use:
         """A step reads all regrets and the opponent's averages; it changes the walker's regrets and those averages."""
-        layout = self._layout(self.spec.tasks[index])
+        layout = self._layouts[index]
         everything = [slice(0, layout.slots)]
         if self._rescales(step):
             return Use((everything, everything), (everything, everything))
@@ -167,29 +168,26 @@ class DiskPart:
 
     def _walk(self, index: int, step: Step, rows: SubtreeRows, buffers: _Buffers) -> None:
         """One task: discounts, its boards, the update of the walker's regrets."""
-        task, discount = self.spec.tasks[index], LazyDiscount(self.spec.sampling.schedule)
+        discount = LazyDiscount(self.spec.sampling.schedule)
         regret, average = self.tables.open(index)
         if self._rescales(step):
             discount.advance(step.iteration, [regret], [average])  # tables only: the gains are the head's
         if len(rows.boards):
-            self._walk_boards(task, step, rows, regret, average, buffers)
+            self._walk_boards(index, step, rows, regret, average, buffers)
         if len(rows.boards) and buffers.increment.size:
-            for part in self._layout(task).parts(step.walker):
+            for part in self._layouts[index].parts(step.walker):
                 add_increments(discount.floor, buffers.increment[part], regret[part])
         del regret, average
         self.tables.close(index, self._use(index, step).changed)
 
-    def _layout(self, task: Task) -> SlotLayout:
-        return self.cut.layout(task, self._subtrees[task.sequence].program.tree)
-
     def _walk_boards(
-        self, task: Task, step: Step, rows: SubtreeRows, regret: F32, average: F32, buffers: _Buffers
+        self, index: int, step: Step, rows: SubtreeRows, regret: F32, average: F32, buffers: _Buffers
     ) -> None:
-        subtree, several = self._subtrees[task.sequence], buffers.increment.size > 0
+        subtree, several = self._subtrees[self.spec.tasks[index].sequence], buffers.increment.size > 0
         floor = ANY_REGRET if several else LazyDiscount(self.spec.sampling.schedule).floor
         arrays = subtree.program.arrays
         tables = BucketedTables(
-            self._offset(task), subtree.layout.stride[arrays.node], regret, buffers.increment if several else regret,
+            self._offset(index), subtree.layout.stride[arrays.node], regret, buffers.increment if several else regret,
             average, np.float32(step.gain), floor, np.float32(step.average_gain),
         )  # fmt: skip
         two_cards = self.cut.tree.rules.hole_cards == 2
@@ -199,11 +197,11 @@ class DiskPart:
             rule_of(tables, buffers.buckets), buffers.last[step.walker], buffers.walk,
         )  # fmt: skip
 
-    def _offset(self, task: Task) -> I64:
+    def _offset(self, index: int) -> I64:
         """[place] the slots of a task's decisions: those of the first group, moved to where rows start in this one."""
-        subtree = self._subtrees[task.sequence]
+        subtree = self._subtrees[self.spec.tasks[index].sequence]
         tree, node = subtree.program.tree, subtree.program.arrays.node
-        moved = self._layout(task).first - subtree.layout.first
+        moved = self._layouts[index].first - subtree.layout.first
         return subtree.layout.offset[node] + moved[tree.street[node], np.maximum(tree.player[node], 0)]
 
     def task_tables(self) -> Iterator[tuple[Task, tuple[F32, F32]]]:
