@@ -183,11 +183,11 @@ def test_a_missing_weight_of_boards_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     assert wrong(monkeypatch, BoardSource, "_class_sizes", lambda _, cards: np.ones(len(cards), np.float32))
 
 
-@pytest.mark.parametrize(("threads", "uncached"), [(1, False), (2, False), (1, True), (2, True)])
+@pytest.mark.parametrize(("threads", "direct"), [(1, False), (2, False), (1, True), (2, True)])
 @pytest.mark.parametrize("boards", [1, 5])
-def test_on_disk_as_in_memory(tmp_path: Path, boards: int, threads: int, uncached: bool) -> None:
+def test_on_disk_as_in_memory(tmp_path: Path, boards: int, threads: int, direct: bool) -> None:
     sampling = Sampling(boards=boards, schedule="practical", seed=3)
-    split = Split("limit", sampling, groups=2, parts=2, folder=tmp_path, threads=threads, uncached=uncached)
+    split = Split("limit", sampling, groups=2, parts=2, folder=tmp_path, threads=threads, direct=direct)
     split.run(5)
     assert same(split.tables(), in_memory("limit", sampling, 5)[0])
     assert not list(tmp_path.iterdir())  # the files of a process that dies vanish with it
