@@ -17,6 +17,7 @@ ray = pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'"
 from equipoise.cluster import ray_door
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
+from processes import descendants
 
 LISTENING = "0A"
 
@@ -30,20 +31,6 @@ def listening_addresses() -> set[str]:
             words = line.split()
             if words[3] == LISTENING and f"socket:[{words[9]}]" in sockets:
                 found.add(words[1].rpartition(":")[0])
-    return found
-
-
-def descendants(process: int) -> set[int]:
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            number, rest = path.read_text().split(" ", 1)
-            parents[int(number)] = int(rest.rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = {process}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
     return found
 
 
@@ -118,7 +105,7 @@ def test_nothing_is_left_of_a_training_that_is_stopped(how: signal.Signals, tmp_
         _, errors = head.communicate(timeout=60)
     finally:
         head.kill()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120  # Ray's agents notice late that their node is gone
     while time.monotonic() < deadline and any(Path(f"/proc/{child}/stat").exists() for child in children):
         time.sleep(0.2)
     assert not [child for child in children if Path(f"/proc/{child}/stat").exists()]

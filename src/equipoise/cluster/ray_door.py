@@ -85,7 +85,8 @@ def open_cluster(where: str, *, cores: int = 0, object_store: int = OBJECT_STORE
             raise InputError("Ray is already connected in this process", remedy="use ray.shutdown() before")
         yield Cluster(ray.get_runtime_context().gcs_address, False)
         return
-    with _started(ray, cores or all_cores(), object_store) if where == LOCAL else _joined(ray, where) as cluster:
+    opened = _started(ray, cores or all_cores(), object_store) if where == LOCAL else _joined(ray, where)
+    with _speechless(), opened as cluster:
         yield cluster
 
 
@@ -184,6 +185,19 @@ def _contained() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _speechless() -> Iterator[None]:
+    """Keep Ray from printing what happens to its machines on standard output; the log of the run says it."""
+    from ray._private import worker
+
+    before = worker.print_to_stdstream
+    worker.print_to_stdstream = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = before
 
 
 @contextmanager
