@@ -27,7 +27,7 @@ from equipoise.core.errors import InputError, check_count
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.recipe import Recipe
-from equipoise.solvers.blades.build import BATCH, MOST_BEGUN, blades_of
+from equipoise.solvers.blades.build import MOST_BEGUN, blades_of
 from equipoise.solvers.blades.messages import Reply
 from equipoise.solvers.disk_tasks.cards import Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut
@@ -187,8 +187,8 @@ def predict(recipe: Recipe, machines: Machines, pieces: Pieces, layout: SlotLayo
 def measure_blades(recipe: Recipe, seconds: float, progress: Progress | None = None) -> Pieces:
     """Pieces of the blades: the head, and a few clusters one after the other."""
     tree, buckets = recipe.game.tree, recipe.game.buckets(progress)
-    settings = {key: value for key, value in recipe.solver.settings().items() if key in ("schedule", "period", "prune")}
-    head, plans = blades_of(tree, buckets, _clusters(recipe), batch=BATCH, most_begun=1, **settings)
+    batch, settings = recipe.cluster.batch, recipe.solver.settings()
+    head, plans = blades_of(tree, buckets, _clusters(recipe), batch=batch, growth=1, most_begun=1, **settings)
     tried = plans[:: max(1, len(plans) // TRIED_CLUSTERS)][:TRIED_CLUSTERS]
     parts = [plan.build(tree, buckets) for plan in tried]
     times: list[list[float]] = []
@@ -204,7 +204,7 @@ def measure_blades(recipe: Recipe, seconds: float, progress: Progress | None = N
             laps.append(time.perf_counter())
         values = np.sum([reply.values for reply in replies], axis=0) * (len(plans) / len(parts))
         head.finish([Reply(values, 0)])
-        per_hand = BATCH / len(message.hands)  # the first steps are shorter
+        per_hand = batch / len(message.hands)  # the first steps are shorter
         times.append([per_hand * (time.perf_counter() - laps[-1] + laps[0] - started), *per_hand * np.diff(laps)])
         sizes[:] = (per_hand * len(pickle.dumps(sent, 5)) for sent in (message, replies[0]))
         nodes[0] = per_hand * sum(reply.nodes for reply in replies)
@@ -213,7 +213,7 @@ def measure_blades(recipe: Recipe, seconds: float, progress: Progress | None = N
     found = np.mean(times[len(times) // 2 :], axis=0)
     return Pieces(
         float(found[0]), float(found[1:].mean()), len(plans), float(found[1:].std() / found[1:].mean()),
-        sizes[0], sizes[1], BATCH, nodes[0] * len(plans) / len(parts),
+        sizes[0], sizes[1], batch, nodes[0] * len(plans) / len(parts),
     )  # fmt: skip
 
 

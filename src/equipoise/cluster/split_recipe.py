@@ -1,6 +1,8 @@
 """A recipe as a solver in parts: which methods have parts, how many, and how their tables make a strategy.
 
-pcs       solvers/disk_tasks: betting sequences of the first street x groups of public clusters; tables on disk
+    external   solvers/blades: the public clusters of the abstraction
+    pcs        solvers/disk_tasks: betting sequences of the first street x groups of public clusters; tables on disk
+    deep       traversals (deep_traversals.py)
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ def split_recipe(
 ) -> SplitRecipe:
     """Cut a recipe into parts; `plan` is that of the run to resume."""
     if recipe.solver.method == "external":
-        return BladesSplit(recipe, buckets, parts, threads)
+        return BladesSplit(recipe, buckets, parts, threads, plan)
     return DiskSplit(recipe, buckets, parts, threads, folder, plan)
 
 
@@ -93,9 +95,12 @@ def _clusters(recipe: Recipe) -> int:
 class BladesSplit:
     """External sampling on blades."""
 
-    def __init__(self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int) -> None:
-        self.plan: dict[str, Any] = {}
-        self.head, plans = blades_of(recipe.game.tree, buckets, parts, threads=threads, **recipe.solver.settings())
+    def __init__(
+        self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int, plan: Mapping[str, Any] | None
+    ) -> None:
+        self.plan: dict[str, Any] = dict(plan or recipe.cluster.model_dump())
+        settings = {**recipe.solver.settings(), **self.plan}
+        self.head, plans = blades_of(recipe.game.tree, buckets, parts, threads=threads, **settings)
         header = recipe.game.header()
         self.makers: list[MakePart] = [partial(make_blade, header, plan) for plan in plans]
 

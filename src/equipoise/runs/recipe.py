@@ -43,7 +43,7 @@ from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, r
 from equipoise.tree.game_report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
-SECTIONS = ("betting", "cards", "solver", "deep", "stop", "checkpoint", "measure")
+SECTIONS = ("betting", "cards", "solver", "deep", "cluster", "stop", "checkpoint", "measure")
 METHODS = ("external", "pcs", "cfr-br", "deep")
 MOST_MINUTES = 1e9
 TRAININGS, ABSTRACTIONS = "runs/recipes", "runs/recipes/abstractions"  # those of abstractions have no solver
@@ -136,6 +136,16 @@ class StopRecipe(CheckedModel):
     exploitability: float | None = Field(default=None, gt=0)
 
 
+class ClusterRecipe(CheckedModel):
+    """Steps of a training in parts (method external): hands of a step, and hands done for each hand of a step.
+
+    Strategies of the top are fixed within a step, so the first steps are shorter.
+    """
+
+    batch: int = Field(default=4000, ge=1, le=MOST_COUNT)
+    growth: int = Field(default=1000, ge=1, le=MOST_COUNT)
+
+
 class CheckpointRecipe(CheckedModel):
     """Minutes between checkpoints, and the number to keep."""
 
@@ -163,6 +173,7 @@ class MeasureRecipe(CheckedModel):
 class _Sections(CheckedModel):
     solver: SolverRecipe = SolverRecipe()
     deep: DeepRecipe | None = None
+    cluster: ClusterRecipe = ClusterRecipe()
     stop: StopRecipe = StopRecipe()
     checkpoint: CheckpointRecipe = CheckpointRecipe()
     measure: MeasureRecipe = MeasureRecipe()
@@ -193,6 +204,7 @@ class Recipe:
     measure: MeasureRecipe
     table: dict[str, Any]
     deep: DeepRecipe | None = None  # for method "deep"
+    cluster: ClusterRecipe = ClusterRecipe()  # for trainings in parts
 
     def __repr__(self) -> str:
         return f"Recipe({self.name}: {self.game.rules.name}, method {self.solver.method}, seed {self.solver.seed})"
@@ -239,7 +251,7 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", where: str = "") ->
     if sections.networks:
         _check_lossless(game, where)
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
-    return Recipe(game.name, game, *parts, written, sections.networks)
+    return Recipe(game.name, game, *parts, written, sections.networks, sections.cluster)
 
 
 def check_keys(table: Mapping[str, Any], where: str) -> None:
