@@ -48,6 +48,9 @@ from .runs.recipe import load_recipe as load_recipe
 from .runs.recipe import recipe_names as recipe_names
 from .training.train import train as train
 from .training.loop import Run as Run
+from .cluster.plan import Machines as Machines
+from .cluster.plan import ClusterPlan as ClusterPlan
+from .cluster.plan import plan_cluster as plan_cluster
 from .strategy.file import StrategyFile as StrategyFile
 from .strategy.file import load_strategy as load_strategy
 from .runs.strategy import run_strategy as run_strategy

@@ -106,6 +106,14 @@ def _abstractions(_folder: Path) -> None:
         equipoise.abstraction_report(recipe, samples=100)
 
 
+def _parts(_folder: Path) -> None:
+    """The kernels of trainings in parts; parts run in processes that read them from the cache."""
+    from equipoise.solvers.blades.build import blades_solver
+
+    recipe = equipoise.load_recipe("two-four-blades")
+    blades_solver(recipe.game.tree, recipe.game.buckets(), 1, **recipe.solver.settings()).run(2)
+
+
 STAGES: dict[str, Callable[[Path], None]] = {  # the longest first: two processes then end together
     "spots": _spots,
     "train by external sampling": _training("external", "solver.period = 1"),
@@ -115,6 +123,7 @@ STAGES: dict[str, Callable[[Path], None]] = {  # the longest first: two processe
     "lower bounds": _bounds,
     "matches": _matches,
     "abstractions": _abstractions,
+    "train in parts": _parts,
     "equity": _equity,
     "games": _games,
 }

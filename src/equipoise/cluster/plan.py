@@ -117,6 +117,12 @@ def plan_cluster(
 ) -> ClusterPlan:
     """Predict a training of a recipe on some machines. Builds its buckets, or loads them from the cache.
 
+    >>> from equipoise import Machines, load_recipe
+    >>> leduc = load_recipe("leduc", ["solver={method='pcs'}"])
+    >>> plan = plan_cluster(leduc, Machines(2, cores=1), seconds=0.1)
+    >>> plan.infosets, plan.bytes_per_machine, plan.fits
+    (468, 5241, True)
+
     `infosets` plans for a larger abstraction of the same shape. `seconds` is the time to measure pieces of it here.
     """
     layout = SlotLayout(recipe.game.tree, recipe.game.cards.buckets(recipe.game.rules))

@@ -1,8 +1,8 @@
 """A recipe as a solver in parts: which methods have parts, how many, and how their tables make a strategy.
 
-    external   solvers/blades: the public clusters of the abstraction
-    pcs        solvers/disk_tasks: betting sequences of the first street x groups of public clusters; tables on disk
-    deep       traversals (deep_traversals.py)
+external   solvers/blades: the public clusters of the abstraction
+pcs        solvers/disk_tasks: betting sequences of the first street x groups of public clusters; tables on disk
+deep       traversals (deep_traversals.py)
 """
 
 from __future__ import annotations
