@@ -72,10 +72,10 @@ def test_the_strong_range_is_strong() -> None:
     assert strength[strong].min() > strength[~strong].max()
 
 
-def mixing(found: BucketMap, street: int) -> int:
+def mixing(found: BucketMap, street: int, by: CardRecipe | None = None) -> int:
     """The most public buckets whose hands share a bucket, over all deals."""
     deals = every_deal("three")
-    public, _ = public_buckets(THREE, street, recipe().streets[street], 1)
+    public, _ = public_buckets(THREE, street, (by or recipe()).streets[street], 1)
     size = THREE.board_size(street)
     boards = np.ascontiguousarray(deals[:, 2 : 2 + size])
     cluster = public.label[HandIndexer((size,), THREE.deck).indices(boards)]
@@ -94,6 +94,14 @@ def test_a_bucket_has_boards_of_one_public_bucket(street: int) -> None:
     assert mixing(found, street) == 1
     used = np.unique(found.buckets_of_deals(every_deal("three"))[:, street])
     assert len(used) > 0.8 * found.buckets[street]
+
+
+def test_rare_boards_may_have_few_hands() -> None:
+    """With as many private buckets as cells, every cell of a public bucket is a bucket."""
+    table = {**TABLE, "turn": {"method": "l2", "buckets": 9, "boards": 6, "cells": 9}}
+    found = build_map(THREE, read_card_recipe(table, THREE), keep=False)
+    assert mixing(found, 2, read_card_recipe(table, THREE)) == 1
+    assert len(np.unique(found.buckets_of_deals(every_deal("three"))[:, 2])) > 6
 
 
 def test_without_boards_public_buckets_are_mixed() -> None:

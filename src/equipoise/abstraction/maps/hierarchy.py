@@ -197,7 +197,10 @@ def grouped_cells(
     join = np.zeros((public.clusters, count), np.uint32)
     for number in range(public.clusters):
         there = np.flatnonzero(weights[number])
-        own = _private(cells.centroids[there], weights[number, there], recipe, cells.metric, seed, number, None)
+        if recipe.boards and len(there) <= recipe.buckets:  # rare boards, e.g. four of a kind, have few hands
+            own = np.arange(len(there))
+        else:
+            own = _private(cells.centroids[there], weights[number, there], recipe, cells.metric, seed, number, None)
         join[number] = number * recipe.buckets  # a cell that is never dealt there may have any bucket of the cluster
         join[number, there] += own.astype(np.uint32)
     return cells, join
