@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -204,7 +204,7 @@ class Recipe:
     measure: MeasureRecipe
     table: dict[str, Any]
     deep: DeepRecipe | None = None  # for method "deep"
-    cluster: ClusterRecipe = ClusterRecipe()  # for trainings in parts
+    cluster: ClusterRecipe = field(default_factory=ClusterRecipe)  # for trainings in parts
 
     def __repr__(self) -> str:
         return f"Recipe({self.name}: {self.game.rules.name}, method {self.solver.method}, seed {self.solver.seed})"
