@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,11 @@ class Cost:
                 where=str(out),
                 remedy="name a folder on a larger disk, or keep fewer checkpoints",
             )
+
+    def on_disk(self) -> Cost:
+        """The same with all tables in files."""
+        files = self.disk_bytes + self.table_bytes + CHANCES * self.slots  # and the strategy while it is collected
+        return replace(self, memory_bytes=self.memory_bytes - self.table_bytes - self.slots, disk_bytes=files)
 
     def _remedy(self, free: int) -> str:
         """What would make it fit: less of the largest part."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,7 +117,7 @@ class ClusterTrainee:
     def _table(self, name: StrategyName) -> F32:
         """A table of the whole game as probabilities, collected from one part after the other."""
         layout = self.recipe.game.layout
-        whole: F32 = np.zeros(layout.slots, np.float32)
+        whole = mapped_zeros(layout.slots, self.folder.path)  # on disk: it may be larger than the memory
         self.split.assemble(name, self.engine.ask(self.split.question(name)), whole)
         return probabilities(layout, whole, out=whole)
 
@@ -131,3 +133,11 @@ class ClusterTrainee:
         for kind in KINDS:
             path = self.folder.path / f"strategy.{kind}"
             save_strategy(path, self.recipe.game, chances, kind, {"strategy": name, **about})
+
+
+def mapped_zeros(size: int, folder: Path) -> F32:
+    """Zeros in a file without a name, which is gone when nothing refers to them."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(max(4 * size, 1))
+        mapped = mmap.mmap(file.fileno(), 0)
+    return np.frombuffer(mapped, np.float32, size)

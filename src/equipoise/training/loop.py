@@ -116,6 +116,8 @@ def run_training(
     if recipe.deep:
         _check_torch(recipe.deep.device)
     cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
+    if cluster and recipe.solver.method == "pcs":
+        cost = cost.on_disk()
     if cluster is None or cluster.where == "local":
         cost.check(folder.path)
     with ExitStack() as stack:
