@@ -208,7 +208,7 @@ BAD: list[tuple[Any, str]] = [
         {"preflop": {"method": "potential", "buckets": 3}, "flop": EMD, "public": NINE},
         "preflop: potential needs clusters of the next street",
     ),
-    ({"turn": {**EMD, "cells": 20}}, "turn: cells; cells need public clusters of an earlier street"),
+    ({"turn": {**EMD, "cells": 20}}, "turn: cells; cells need boards, or public clusters of an earlier street"),
     ({"flop": {**EMD, "cells": 20}, "turn": EMD, "public": NINE}, "flop: cells; cells need"),
     ({"flop": EMD, "turn": {**EMD, "cells": 2217}, "public": NINE}, "turn: 2,217 cells for 2,216 hands"),
     ({"flop": EMD, "turn": {**EMD, "cells": 5}, "public": NINE}, "turn: 7 buckets of 5 cells"),

@@ -1,13 +1,15 @@
 """Benchmarks of training in parts.
 
-Disk tasks (`solvers/disk_tasks/`) with tables that leave memory after each task: the bytes that the system reads and
-writes for it a second, by its own count. The bound is the disk's: the same bytes, read and written one after the other
+Disk tasks (`solvers/disk_tasks/`) whose tables pass the page cache: the bytes that the system reads and writes for them
+a second, by its own count. The bound is the disk's: the same bytes, read and written one after the other
 in large blocks, measured in turns. Their other bound is the walk itself, that of the solver for one process, which is
 also the peer of tasks whose tables stay in the page cache.
 """
 
 from __future__ import annotations
 
+import fcntl
+import mmap
 import os
 import tempfile
 import time
@@ -28,7 +30,7 @@ from equipoise.solvers.public_chance import PublicChance
 from equipoise.tree.betting_tree import build_tree
 
 BUCKETS = 4000
-SAMPLING = Sampling(boards=4)
+FEW, SEVERAL = Sampling(boards=1), Sampling(boards=4)  # little and more work for what is read
 TURNS = 3
 BLOCK = 1 << 24  # bytes written or read at a time
 LENGTH = 1 << 29  # bytes of the file that measures the disk
@@ -40,18 +42,21 @@ def run() -> list[Benchmark]:
     cut = GameCut(build_tree(rules), random_buckets(rules, BUCKETS))
     cache_root().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_root()) as folder:  # /tmp may be memory
-        about = f"limit hold'em, disk tasks, {cut.whole.bytes() / 1e9:.2f} GB of tables, {SAMPLING.boards} boards"
+        about = f"limit hold'em, disk tasks, {cut.whole.bytes() / 1e9:.2f} GB of tables"
         return [
-            _against_disk(f"{about}, from disk", cut, folder),
-            _against_memory(f"{about}, from disk", cut, folder, uncached=True),
-            _against_memory(f"{about}, cached", cut, folder, uncached=False),
+            *(
+                _against_disk(f"{about}, {s.boards} board{'s' if s.boards > 1 else ''}, from disk", cut, s, folder)
+                for s in (FEW, SEVERAL)
+            ),
+            _against_memory(f"{about}, {SEVERAL.boards} boards, from disk", cut, folder, direct=True),
+            _against_memory(f"{about}, {SEVERAL.boards} boards, cached", cut, folder, direct=False),
         ]
 
 
-def _iteration(cut: GameCut, folder: str, *, uncached: bool) -> Callable[[], None]:
+def _iteration(cut: GameCut, sampling: Sampling, folder: str, *, direct: bool) -> Callable[[], None]:
     """An iteration of disk tasks with one part."""
-    head = DiskHead(cut, [cut.tasks], SAMPLING)
-    part = DiskPart(cut.tree, cut.buckets, PartSpec(cut.tasks, SAMPLING, folder=folder, uncached=uncached))
+    head = DiskHead(cut, [cut.tasks], sampling)
+    part = DiskPart(cut.tree, cut.buckets, PartSpec(cut.tasks, sampling, folder=folder, direct=direct))
 
     def iterate() -> None:
         for _ in range(2):
@@ -61,8 +66,8 @@ def _iteration(cut: GameCut, folder: str, *, uncached: bool) -> Callable[[], Non
     return iterate
 
 
-def _against_disk(name: str, cut: GameCut, folder: str) -> Benchmark:
-    iterate = _iteration(cut, folder, uncached=True)
+def _against_disk(name: str, cut: GameCut, sampling: Sampling, folder: str) -> Benchmark:
+    iterate = _iteration(cut, sampling, folder, direct=True)
     iterate()
     best = bound = 0.0
     for _ in range(TURNS):
@@ -74,9 +79,9 @@ def _against_disk(name: str, cut: GameCut, folder: str) -> Benchmark:
     return Benchmark(name, "bytes/s", best, "the disk, large blocks one after the other", bound)
 
 
-def _against_memory(name: str, cut: GameCut, folder: str, *, uncached: bool) -> Benchmark:
-    iterate = _iteration(cut, folder, uncached=uncached)
-    solver = PublicChance(cut.tree, cut.buckets, **vars(SAMPLING))
+def _against_memory(name: str, cut: GameCut, folder: str, *, direct: bool) -> Benchmark:
+    iterate = _iteration(cut, SEVERAL, folder, direct=direct)
+    solver = PublicChance(cut.tree, cut.buckets, **vars(SEVERAL))
     best = [0.0, 0.0]
     for _ in range(TURNS + 1):  # the first compiles
         for i, call in enumerate((iterate, lambda: solver.run(1))):
@@ -98,21 +103,19 @@ def _moved() -> tuple[int, int]:
 
 def disk_rates(folder: Path, length: int = LENGTH) -> tuple[float, float]:
     """Bytes a second that the disk of a folder reads and writes, one block after the other, past the page cache."""
-    block = memoryview(bytearray(np.random.default_rng(1).bytes(BLOCK)))
-    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file, mmap.mmap(-1, BLOCK) as block:
         descriptor = file.fileno()
         os.posix_fallocate(descriptor, 0, length)
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_DIRECT)
+        block.write(np.random.default_rng(1).bytes(BLOCK))
 
         def write() -> None:
             for at in range(0, length, BLOCK):
                 os.pwritev(descriptor, [block], at)
-            os.fdatasync(descriptor)
 
         def read() -> None:
             for at in range(0, length, BLOCK):
                 os.preadv(descriptor, [block], at)
 
         write()  # the first time, the blocks are new
-        written = _seconds(write)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return length / _seconds(read), length / written
+        return length / _seconds(read), length / _seconds(write)

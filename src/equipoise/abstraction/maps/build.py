@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from equipoise.abstraction.maps.board_street import street_by_boards
 from equipoise.abstraction.maps.bucket_map import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
-from equipoise.abstraction.maps.card_recipe import KMEANS, CardRecipe
+from equipoise.abstraction.maps.card_recipe import KMEANS, CardRecipe, StreetRecipe
 from equipoise.abstraction.maps.hierarchy import hierarchical_streets
 from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, street_named
 from equipoise.abstraction.maps.nested_percentile import percentile_street
@@ -103,6 +104,10 @@ class _Building:
                 after = None
                 continue
             assert recipe.buckets is not None
+            if recipe.boards:
+                after = None
+                self._by_boards(street, recipe)
+                continue
             with street_named(self.rules, street):
                 after = cluster_street(
                     self.rules, street, recipe, self.recipe.seed, after, stage(self.progress, f"street {street + 1}")
@@ -110,6 +115,12 @@ class _Building:
             self.costs[street] = after.cost
             deals = self.rules.unordered_deals(street)
             self.streets[street] = StreetBuckets(deals, recipe.buckets, after.label, method=recipe.method)
+
+    def _by_boards(self, street: int, recipe: StreetRecipe) -> None:
+        fraction = stage(self.progress, f"street {street + 1}")
+        with street_named(self.rules, street):
+            self.streets[street], about = street_by_boards(self.rules, street, recipe, self.recipe.seed, fraction)
+        self.about.setdefault("boards", {})[str(street)] = about
 
     def _one(self, street: int) -> StreetBuckets:
         recipe = self.recipe.streets[street]

@@ -39,6 +39,7 @@ USED_BY: dict[str, tuple[str, ...]] = {  # the methods that use a key
     "bins": ("emd", "l2"),
     "clusters": ("ochs",),
     "cells": ("emd", "l2", "ochs"),
+    "boards": ("emd", "l2", "ochs"),
     "sample": KMEANS,
     "iterations": KMEANS,
     "restarts": ("emd", "l2", "ochs"),
@@ -66,6 +67,7 @@ class StreetRecipe(CheckedModel):
     cells: int | None = Field(
         default=None, ge=1, le=1 << 16
     )  # with public clusters, after their street: see hierarchy.py
+    boards: int | None = Field(default=None, ge=1, le=10_000)  # public buckets of boards: see board_street.py
     sample: int = Field(default=300_000, ge=0, le=MOST_COUNT)  # k-means: hands to fit the centroids to; 0: all
     iterations: int = Field(default=30, ge=1, le=MOST_COUNT)
     restarts: int = Field(default=1, ge=1, le=100)
@@ -101,7 +103,11 @@ class CardRecipe(CheckedModel):
 
     def text(self) -> str:
         """The recipe as one line of JSON, with all defaults."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        table = self.model_dump(mode="json")
+        for street in table["streets"]:
+            if street["boards"] is None:
+                del street["boards"]
+        return json.dumps(table, sort_keys=True, separators=(",", ":"))
 
     def buckets(self, rules: GameRules) -> tuple[int, ...]:
         """The number of buckets of each street, over all public clusters and buckets of the previous street."""
@@ -113,6 +119,7 @@ class CardRecipe(CheckedModel):
             times = found[-1] if number and street.method == "percentile" and street.nested else 1
             if self.public and number >= self.public_street(rules):
                 times = self.public.clusters
+            times *= street.boards or 1
             found.append(street.buckets * (street.second or 1) * times)
         return tuple(found)
 
@@ -200,15 +207,28 @@ def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe, 
     holes = HandIndexer((rules.hole_cards,), rules.deck).size
     if street.method == "ochs" and street.clusters > holes:
         raise InputError(f"{name}: {street.clusters} clusters of {holes} holes", remedy="ask for fewer")
-    if street.cells is not None and not (recipe.public and number > recipe.public_street(rules)):
-        raise InputError(f"{name}: cells", remedy="cells need public clusters of an earlier street")
+    if street.cells is not None and not (street.boards or (recipe.public and number > recipe.public_street(rules))):
+        raise InputError(f"{name}: cells", remedy="cells need boards, or public clusters of an earlier street")
+    if street.boards is not None:
+        _check_boards(rules, number, name, street.boards, recipe)
     if street.method == "potential":
         _check_potential(rules, number, name, recipe)
 
 
+def _check_boards(rules: GameRules, number: int, name: str, boards: int, recipe: CardRecipe) -> None:
+    size = rules.board_size(number)
+    there = HandIndexer((size,), rules.deck).size if size else 0
+    if recipe.public or boards > there:
+        raise InputError(
+            f"{name}: {boards:,} public buckets of {there:,} boards",
+            remedy="leave out public" if recipe.public and boards <= there else "ask for fewer",
+        )
+
+
 def _check_potential(rules: GameRules, number: int, name: str, recipe: CardRecipe) -> None:
     after = recipe.streets[number + 1] if number + 1 < rules.rounds else None
-    if after is None or after.method not in KMEANS or (after.buckets or 0) > MOST_NEXT or recipe.public:
+    clustered = after is not None and after.method in KMEANS and (after.buckets or 0) <= MOST_NEXT
+    if not clustered or recipe.public or (after and after.boards):
         raise InputError(
             f"{name}: potential needs clusters of the next street",
             remedy=f"make the next street emd, l2, ochs or potential, at most {MOST_NEXT}, without public clusters",

@@ -177,21 +177,33 @@ def _street_of_cells(
 ) -> StreetBuckets:
     """A later street: fine cells for all hands, grouped into buckets by each cluster."""
     assert recipe.buckets is not None
+    cells, join = grouped_cells(rules, street, recipe, public, seed, progress)
+    buckets, deals = public.clusters * recipe.buckets, HandSpace(rules, street).indexer.rounds
+    return StreetBuckets(deals, buckets, cells.label, join, maps.PUBLIC, recipe.method)
+
+
+def grouped_cells(
+    rules: GameRules, street: int, recipe: StreetRecipe, public: PublicBuckets, seed: int, progress: Fraction | None
+) -> tuple[Clusters, Any]:
+    """Fine cells for all hands of a street, and the bucket of each cluster and cell: uint32[cluster, cell]."""
+    assert recipe.buckets is not None
     space = HandSpace(rules, street)
     count = recipe.cells or min(CELLS * recipe.buckets, MOST_CELLS, space.size)
     if space.last and recipe.method != "ochs" and not recipe.cells:
         count = min(count, len(np.unique(strengths(rules))))
-    fine = recipe.model_copy(update={"buckets": count, "cells": None})
+    fine = recipe.model_copy(update={"buckets": count, "cells": None, "boards": None})
     cells = cluster_street(rules, street, fine, seed, progress=part(progress, 0, 0.8))
     weights = weigh_cells(space, public, cells, rules.board_size(public.street), part(progress, 0.8, 0.9))
     join = np.zeros((public.clusters, count), np.uint32)
     for number in range(public.clusters):
         there = np.flatnonzero(weights[number])
-        own = _private(cells.centroids[there], weights[number, there], recipe, cells.metric, seed, number, None)
+        if recipe.boards and len(there) <= recipe.buckets:  # rare boards, e.g. four of a kind, have few hands
+            own = np.arange(len(there))
+        else:
+            own = _private(cells.centroids[there], weights[number, there], recipe, cells.metric, seed, number, None)
         join[number] = number * recipe.buckets  # a cell that is never dealt there may have any bucket of the cluster
         join[number, there] += own.astype(np.uint32)
-    buckets = public.clusters * recipe.buckets
-    return StreetBuckets(space.indexer.rounds, buckets, cells.label, join, maps.PUBLIC, recipe.method)
+    return cells, join
 
 
 def weigh_cells(space: HandSpace, public: PublicBuckets, cells: Clusters, seen: int, progress: Fraction | None) -> F64:

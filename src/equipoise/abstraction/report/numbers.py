@@ -100,6 +100,7 @@ class AbstractionReport:
             "seed": self.seed,
             "streets": [asdict(street) for street in self.streets],
             "public": self.public.as_json() if self.public else None,
+            "boards": self.map.about.get("boards"),
         }
 
 

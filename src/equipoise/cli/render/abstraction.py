@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.render.match import print_tournament, win_rate_text
 from equipoise.cli.render.tables import Table, print_table, say, size_text
@@ -49,6 +49,8 @@ def print_abstraction(found: AbstractionFiles) -> None:
         _print_buckets(report, number, f"{street.street}: some buckets, by strength")
     if report.public:
         _print_clusters(report)
+    for number, about in report.map.about.get("boards", {}).items():
+        _print_boards(report.streets[int(number)].street, about)
     if found.solve:
         menu = f" with menu {found.solve.menu}" if found.solve.menu else ""
         say(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
@@ -86,6 +88,19 @@ def _print_clusters(report: AbstractionReport) -> None:
     within = "" if public.within is None else f"; mean distance within a cluster {public.within:.3f}"
     balance = f"balance {public.balance:.2f} by boards, {public.balance_by_deals:.2f} by deals"
     say(f"{balance} (largest by mean){within}")
+    print()
+
+
+def _print_boards(street: str, about: dict[str, Any], most: int = 8) -> None:
+    """A few public buckets of a street's boards: those that suit a strong range first."""
+    buckets = about["buckets"]
+    title = f"{len(buckets)} public buckets of {about['boards']:,} {street} boards, the best for a strong range first"
+    table = Table(title, ["bucket", "boards", "deals", "the most central boards"], words=True)
+    for place in sorted({i * (len(buckets) - 1) // (most - 1) for i in range(most)}):
+        row = buckets[place]
+        table.add_row(str(place), f"{row['boards']:,}", f"{row['share']:.2%}", "  ".join(row["examples"]))
+    print_table(table)
+    say(f"{about['within']:.1%} of the variance of the boards' features is within public buckets")
     print()
 
 

@@ -22,7 +22,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.solvers.disk_tasks.cards import GroupedBoards, Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut, Task
 from equipoise.solvers.disk_tasks.head import Step, Values
-from equipoise.solvers.disk_tasks.tables import TaskTables, load_task, save_task
+from equipoise.solvers.disk_tasks.tables import Use, load_task, make_tables, save_task
 from equipoise.solvers.sampled_last_street import (
     BucketedTables,
     LastStreetBuffers,
@@ -49,7 +49,7 @@ class PartSpec:
     groups: int = 1  # of public clusters
     folder: str | None = None  # where its tables lie; None: in memory
     threads: int = 1
-    uncached: bool = False  # pages leave memory when a task is done (`TaskTables`)
+    direct: bool = False  # past the page cache (`DirectTables`)
 
 
 class _Subtree(NamedTuple):
@@ -76,7 +76,9 @@ class DiskPart:
         self.spec, self.cut = spec, GameCut(tree, buckets, spec.groups)
         self._boards = GroupedBoards(self.cut.cards, spec.sampling)
         self._subtrees = {sequence: self._compiled(sequence) for sequence in sorted({t.sequence for t in spec.tasks})}
-        self.tables = TaskTables([self.cut.slots(task) for task in spec.tasks], spec.folder, uncached=spec.uncached)
+        self._layouts = [self.cut.layout(t, self._subtrees[t.sequence].program.tree) for t in spec.tasks]
+        slots = [self.cut.slots(task) for task in spec.tasks]
+        self.tables = make_tables(slots, spec.folder, direct=spec.direct, threads=spec.threads)
         self._buffers = [self._make_buffers() for _ in range(spec.threads)]
 
     def _compiled(self, sequence: int) -> _Subtree:
@@ -117,15 +119,19 @@ class DiskPart:
                 f"{len(reach)} rows of reach for {ends[-1]} of this part's tasks and boards",
                 remedy="give the head and its parts the same tasks and settings",
             )
-        value, waiting = np.empty_like(reach), iter(range(len(rows)))
+        chosen = [index for index, boards in enumerate(rows) if len(boards) or self._rescales(message)]
+        value, waiting = np.empty_like(reach), iter(range(len(chosen)))
 
         def walk(buffers: _Buffers) -> None:
-            for index in waiting:
+            for place in waiting:
+                if place + self.spec.threads < len(chosen):
+                    self._prefetch(chosen[place + self.spec.threads], message)
+                index = chosen[place]
                 here = slice(ends[index], ends[index + 1])
                 self._walk(index, message, SubtreeRows(rows[index], reach[here], value[here]), buffers)
 
-        for index in range(min(self.spec.threads, len(rows))):
-            self._prefetch(index, message.walker)
+        for index in chosen[: self.spec.threads]:
+            self._prefetch(index, message)
         if self.spec.threads == 1:
             walk(self._buffers[0])
         else:
@@ -137,40 +143,51 @@ class DiskPart:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.spec.threads)
 
-    def _prefetch(self, index: int, walker: int) -> None:
-        """Have a task's tables read if its boards may touch most rows: all regrets, the opponent's averages."""
-        if index < len(self.spec.tasks):
-            task = self.spec.tasks[index]
-            touched = len(self._boards.rows[task.group]) * self._boards.sampled.holes
-            if touched >= self.cut.cards.counts(task.group)[-1]:
-                self.tables.prefetch(index, self._layout(task).parts(1 - walker))
+    def _rescales(self, step: Step) -> bool:
+        """Does the schedule change all tables before this step?"""
+        discount = LazyDiscount(self.spec.sampling.schedule)
+        factors = discount.discounts(step.iteration)
+        of_all = factors.positive if factors.positive == factors.negative or discount.plus else 0.0
+        return step.walker == 0 and not (of_all and factors.average)
+
+    def _use(self, index: int, step: Step) -> Use:
+        """A step reads all regrets and the opponent's averages; it changes the walker's regrets and those averages."""
+        layout = self._layouts[index]
+        everything = [slice(0, layout.slots)]
+        if self._rescales(step):
+            return Use((everything, everything), (everything, everything))
+        averages = layout.parts(1 - step.walker)
+        return Use((everything, averages), (layout.parts(step.walker), averages))
+
+    def _prefetch(self, index: int, step: Step) -> None:
+        """Have a task's tables read, unless its boards touch few rows and only those pages will be mapped."""
+        group = self.spec.tasks[index].group
+        touched = len(self._boards.rows[group]) * self._boards.sampled.holes
+        if self.spec.direct or touched >= self.cut.cards.counts(group)[-1]:
+            self.tables.prefetch(index, self._use(index, step))
 
     def _walk(self, index: int, step: Step, rows: SubtreeRows, buffers: _Buffers) -> None:
         """One task: discounts, its boards, the update of the walker's regrets."""
-        task, discount = self.spec.tasks[index], LazyDiscount(self.spec.sampling.schedule)
-        self._prefetch(index + self.spec.threads, step.walker)
+        discount = LazyDiscount(self.spec.sampling.schedule)
         regret, average = self.tables.open(index)
-        if step.walker == 0:
+        if self._rescales(step):
             discount.advance(step.iteration, [regret], [average])  # tables only: the gains are the head's
         if len(rows.boards):
-            self._walk_boards(task, step, rows, regret, average, buffers)
+            self._walk_boards(index, step, rows, regret, average, buffers)
         if len(rows.boards) and buffers.increment.size:
-            for part in self._layout(task).parts(step.walker):
+            for part in self._layouts[index].parts(step.walker):
                 add_increments(discount.floor, buffers.increment[part], regret[part])
         del regret, average
-        self.tables.close(index)
-
-    def _layout(self, task: Task) -> SlotLayout:
-        return self.cut.layout(task, self._subtrees[task.sequence].program.tree)
+        self.tables.close(index, self._use(index, step).changed)
 
     def _walk_boards(
-        self, task: Task, step: Step, rows: SubtreeRows, regret: F32, average: F32, buffers: _Buffers
+        self, index: int, step: Step, rows: SubtreeRows, regret: F32, average: F32, buffers: _Buffers
     ) -> None:
-        subtree, several = self._subtrees[task.sequence], buffers.increment.size > 0
+        subtree, several = self._subtrees[self.spec.tasks[index].sequence], buffers.increment.size > 0
         floor = ANY_REGRET if several else LazyDiscount(self.spec.sampling.schedule).floor
         arrays = subtree.program.arrays
         tables = BucketedTables(
-            self._offset(task), subtree.layout.stride[arrays.node], regret, buffers.increment if several else regret,
+            self._offset(index), subtree.layout.stride[arrays.node], regret, buffers.increment if several else regret,
             average, np.float32(step.gain), floor, np.float32(step.average_gain),
         )  # fmt: skip
         two_cards = self.cut.tree.rules.hole_cards == 2
@@ -180,17 +197,20 @@ class DiskPart:
             rule_of(tables, buffers.buckets), buffers.last[step.walker], buffers.walk,
         )  # fmt: skip
 
-    def _offset(self, task: Task) -> I64:
+    def _offset(self, index: int) -> I64:
         """[place] the slots of a task's decisions: those of the first group, moved to where rows start in this one."""
-        subtree = self._subtrees[task.sequence]
+        subtree = self._subtrees[self.spec.tasks[index].sequence]
         tree, node = subtree.program.tree, subtree.program.arrays.node
-        moved = self._layout(task).first - subtree.layout.first
+        moved = self._layouts[index].first - subtree.layout.first
         return subtree.layout.offset[node] + moved[tree.street[node], np.maximum(tree.player[node], 0)]
 
-    def task_tables(self) -> Iterator[tuple[Task, tuple[F32, F32]]]:
-        """The regrets and averages of each task; on disk, mapped for as long as they are referred to."""
+    def task_tables(self, *, changed: bool = False) -> Iterator[tuple[Task, tuple[F32, F32]]]:
+        """The regrets and averages of each task, to read or, if `changed`, to set: valid until the next one."""
         for index, task in enumerate(self.spec.tasks):
-            yield task, self.tables.open(index)
+            try:
+                yield task, self.tables.open(index)
+            finally:
+                self.tables.close(index, None if changed else ((), ()))
 
     def arrays(self) -> dict[str, Any]:
         """All tables, copied into memory: for small games. Others have `save`."""
@@ -202,26 +222,30 @@ class DiskPart:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Continue from `arrays`, of any parts that had these tasks."""
-        for task, tables in self.task_tables():
+        for task, tables in self.task_tables(changed=True):
             for name, table in zip(("regret", "average"), tables, strict=True):
                 table[:] = arrays[f"{name} {task.sequence}-{task.group}"]
 
     def save(self, folder: str, name: str) -> None:
         """Write a checkpoint of a new name, a file for each task, under `folder`/`name`: all of it or nothing."""
         target, written = Path(folder) / name, []
-        target.mkdir(parents=True, exist_ok=True)
         try:
-            for index, task in enumerate(self.spec.tasks):
-                written.append(save_task(target, task, self._header(task), self.tables.open(index)))
-        except BaseException:
+            target.mkdir(parents=True, exist_ok=True)
+            for task, tables in self.task_tables():
+                written.append(save_task(target, task, self._header(task), tables))
+                del tables  # unmapped before the next task is mapped
+        except BaseException as error:
             for path in written:
                 path.unlink()
+            if isinstance(error, OSError):
+                raise InputError(f"cannot write: {error.strerror}", where=str(target), remedy="give another") from None
             raise
 
     def load(self, folder: str, name: str) -> None:
         """Continue from a checkpoint that has this part's tasks."""
-        for index, task in enumerate(self.spec.tasks):
-            load_task(Path(folder) / name, task, self._header(task), self.tables.open(index))
+        for task, tables in self.task_tables(changed=True):
+            load_task(Path(folder) / name, task, self._header(task), tables)
+            del tables
 
     def _header(self, task: Task) -> dict[str, Any]:
         """What a checkpoint's file is of."""

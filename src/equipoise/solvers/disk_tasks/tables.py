@@ -1,23 +1,22 @@
-"""The tables of a part's tasks: in one file on its disk, of which one task at a time is mapped; or in memory.
+"""The tables of a part's tasks: in memory, mapped from a file, or read from it and written back past the page cache.
 
-The file has no name: it vanishes with its process, however that ends. Its blocks are reserved when it is made, since a
-mapped page that finds a full disk later would kill the process. A process that dies leaves the tables half an iteration
-ahead, so runs resume from checkpoints: a file for each task, written whole and checked to the last bit.
+A part's file has no name: it vanishes with its process, however that ends. Its blocks are reserved when it is made,
+since a mapped page that finds a full disk later would kill the process. A process that dies leaves tables half an
+iteration ahead, so runs resume from checkpoints: a file for each task, written whole and checked to the last bit.
 """
 
 from __future__ import annotations
 
-import contextlib
+import fcntl
 import mmap
 import os
 import tempfile
 import weakref
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,80 +26,139 @@ from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.solvers.disk_tasks.cut import Task
 
 FORMAT = "equipoise task 1"
-_READ = 1 << 17  # bytes asked for at a time: Linux reads no more ahead than its device takes at once
-_MOST_WRITES = 2  # tasks whose pages wait to be written
+BLOCK = 1 << 24  # bytes read or written by one call
+
+
+class Use(NamedTuple):
+    """The slots that a step reads and changes: regrets and averages."""
+
+    read: tuple[Sequence[slice], Sequence[slice]]
+    changed: tuple[Sequence[slice], Sequence[slice]]
 
 
 class TaskTables:
-    """Regrets and averages of tasks. With a folder they are on its disk; a task is mapped between `open` and `close`.
+    """Regrets and averages of tasks, in memory. `open` lends a task's; `close` takes them back with their changes."""
 
-    By default the system decides when changed pages are written and which stay in memory. With `uncached` a task's
-    pages are written as soon as it is closed, by a thread of their own, and leave memory then.
-    """
+    def __init__(self, slots: Sequence[int]) -> None:
+        self._memory = [np.zeros((2, count), np.float32) for count in slots]
 
-    def __init__(self, slots: Sequence[int], folder: str | None, *, uncached: bool = False) -> None:
-        self._slots, self._uncached = slots, uncached
-        self._writes: deque[Future[None]] = deque()
-        sizes = np.array([2 * _whole_pages(4 * count) for count in slots], np.int64)
-        self._start, self.bytes = np.cumsum(sizes) - sizes, int(sizes.sum())
-        self._memory = None if folder else [np.zeros((2, count), np.float32) for count in slots]
-        if folder:
-            self._file = _reserved(Path(folder), self.bytes)
-            weakref.finalize(self, os.close, self._file)
+    def prefetch(self, index: int, use: Use) -> None:
+        """Start to read what a step will open, while another task is walked."""
 
     def open(self, index: int) -> tuple[F32, F32]:
-        """The regrets and averages of a task. They stay mapped for as long as somebody refers to them."""
-        count = self._slots[index]
-        if self._memory is not None:
-            return self._memory[index][0], self._memory[index][1]
-        if not count:
-            return np.zeros(0, np.float32), np.zeros(0, np.float32)
-        pages = _whole_pages(4 * count)
-        try:
-            mapped = mmap.mmap(self._file, 2 * pages, offset=int(self._start[index]))
-        except OSError as error:
-            raise InputError(
-                f"cannot map a task of {2 * pages / 1e9:.1f} GB: {error.strerror}",
-                remedy="cut the game into more groups of public cards, or give the process more memory",
-            ) from None
-        regret, average = (np.frombuffer(mapped, np.float32, count, at) for at in (0, pages))
-        return regret, average
+        """The regrets and averages of a task."""
+        return self._memory[index][0], self._memory[index][1]
 
-    def close(self, index: int) -> None:
-        """Start to write what has changed, if pages should leave memory; nobody may refer to the tables any more."""
-        if self._memory is None and self._uncached:
-            self._writes.append(self._writer.submit(self._write, index))
-            while len(self._writes) > _MOST_WRITES:
-                with contextlib.suppress(IndexError):  # another thread has taken it
-                    self._writes.popleft().result()
+    def close(self, index: int, changed: tuple[Sequence[slice], Sequence[slice]] | None) -> None:
+        """Take back a task, of which some slots have changed (None: any). Nobody may refer to its tables any more."""
 
     def settle(self) -> None:
-        """Wait until the pages of all closed tasks are written."""
-        while self._writes:
-            self._writes.popleft().result()
+        """Wait until everything that was closed is written."""
 
-    @cached_property
-    def _writer(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1)
 
-    def _write(self, index: int) -> None:
-        os.fdatasync(self._file)
-        os.posix_fadvise(self._file, *self._range(index), os.POSIX_FADV_DONTNEED)
+class MappedTables(TaskTables):
+    """Tables on the disk of a folder, mapped while they are open. The system decides which pages stay in memory."""
 
-    def _range(self, index: int) -> tuple[int, int]:
-        return int(self._start[index]), 2 * _whole_pages(4 * self._slots[index])
+    def __init__(self, slots: Sequence[int], folder: str) -> None:
+        self._slots = slots
+        sizes = np.array([2 * _whole_pages(4 * count) for count in slots], np.int64)
+        self._start, self._largest = np.cumsum(sizes) - sizes, int(sizes.max())
+        self._file = _reserved(Path(folder), int(sizes.sum()))
+        weakref.finalize(self, os.close, self._file)
 
-    def prefetch(self, index: int, averages: Iterable[slice]) -> None:
-        """Let the system read a task's regrets and some averages, in the order of the disk, while another is walked."""
-        if self._memory is None:
-            start, size = self._range(index)
-            pieces = [
-                (0, 4 * self._slots[index]),
-                *((size // 2 + 4 * s.start, size // 2 + 4 * s.stop) for s in averages),
-            ]
-            for first, stop in pieces:
-                for at in range(start + first, start + stop, _READ):
-                    os.posix_fadvise(self._file, at, min(_READ, start + stop - at), os.POSIX_FADV_WILLNEED)
+    def prefetch(self, index: int, use: Use) -> None:
+        """Let the system read, in the order of the disk; the walk would meet pages in another order."""
+        for at, size in self._pieces(index, use.read):
+            os.posix_fadvise(self._file, int(self._start[index]) + at, size, os.POSIX_FADV_WILLNEED)
+
+    def _pieces(self, index: int, slots: tuple[Sequence[slice], Sequence[slice]] | None) -> list[tuple[int, int]]:
+        """Slots as places and sizes in the task's part of the file, in whole pages and at most a block each."""
+        size = _whole_pages(4 * self._slots[index])
+        found = []
+        for first, chosen in zip((0, size), slots or [[slice(0, self._slots[index])]] * 2, strict=True):
+            for part in chosen:
+                at, stop = 4 * part.start // mmap.PAGESIZE * mmap.PAGESIZE, _whole_pages(4 * part.stop)
+                found += [(first + piece, min(BLOCK, stop - piece)) for piece in range(at, stop, BLOCK)]
+        return found
+
+    def _tables(self, index: int, memory: mmap.mmap) -> tuple[F32, F32]:
+        count = self._slots[index]
+        regret, average = (np.frombuffer(memory, np.float32, count, at) for at in (0, _whole_pages(4 * count)))
+        return regret, average
+
+    def open(self, index: int) -> tuple[F32, F32]:
+        """The tables of a task. They stay mapped for as long as somebody refers to them."""
+        size = max(2 * _whole_pages(4 * self._slots[index]), mmap.PAGESIZE)
+        try:
+            return self._tables(index, mmap.mmap(self._file, size, offset=int(self._start[index])))
+        except OSError as error:
+            raise InputError(
+                f"cannot map a task of {size / 1e9:.1f} GB: {error.strerror}",
+                remedy="cut the game into more groups of public cards, or give the process more memory",
+            ) from None
+
+
+class DirectTables(MappedTables):
+    """Tables on disk, read and written past the page cache: for tables larger than memory, on a fast disk.
+
+    One thread reads the next tasks into memory while others are walked, and one writes what has changed. There are
+    buffers for two tasks a walking thread, and for one that is written.
+    """
+
+    def __init__(self, slots: Sequence[int], folder: str, threads: int) -> None:
+        super().__init__(slots, folder)
+        try:
+            fcntl.fcntl(self._file, fcntl.F_SETFL, fcntl.fcntl(self._file, fcntl.F_GETFL) | os.O_DIRECT)
+        except OSError as error:
+            raise InputError(
+                f"cannot pass the page cache: {error.strerror}", where=folder, remedy="use mapped tables"
+            ) from None
+        self._free: SimpleQueue[mmap.mmap] = SimpleQueue()
+        for _ in range(2 * threads + 1):
+            self._free.put(mmap.mmap(-1, max(self._largest, mmap.PAGESIZE)))
+        self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._reads: dict[int, Future[mmap.mmap]] = {}
+        self._lent: dict[int, mmap.mmap] = {}
+        self._writes: dict[int, Future[None]] = {}
+
+    def prefetch(self, index: int, use: Use | None) -> None:
+        """Start to read what a step will open (None: everything), when its last changes are written."""
+        before, memory = self._writes.pop(index, None), self._free.get()
+        self._reads[index] = self._reader.submit(self._read, index, use and use.read, memory, before)
+
+    def _read(self, index: int, slots: Any, memory: mmap.mmap, before: Future[None] | None) -> mmap.mmap:
+        if before:
+            before.result()
+        view, start = memoryview(memory), int(self._start[index])
+        for at, size in self._pieces(index, slots):
+            if os.preadv(self._file, [view[at : at + size]], start + at) != size:
+                raise OSError("a task's tables are cut off")
+        return memory
+
+    def open(self, index: int) -> tuple[F32, F32]:
+        """The tables of a task. What its prefetch did not ask for has no meaning."""
+        if index not in self._reads:
+            self.prefetch(index, None)
+        self._lent[index] = self._reads.pop(index).result()
+        return self._tables(index, self._lent[index])
+
+    def close(self, index: int, changed: tuple[Sequence[slice], Sequence[slice]] | None) -> None:
+        """Start to write what has changed."""
+        self._writes[index] = self._writer.submit(self._write, index, changed, self._lent.pop(index))
+
+    def _write(self, index: int, slots: Any, memory: mmap.mmap) -> None:
+        view, start = memoryview(memory), int(self._start[index])
+        try:
+            for at, size in self._pieces(index, slots):
+                if os.pwritev(self._file, [view[at : at + size]], start + at) != size:
+                    raise OSError("a task's tables cannot be written")
+        finally:
+            self._free.put(memory)
+
+    def settle(self) -> None:
+        """Wait until everything that was closed is written."""
+        for write in self._writes.values():
+            write.result()
 
 
 def _whole_pages(size: int) -> int:
@@ -114,7 +172,7 @@ def _reserved(folder: Path, size: int) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=folder)
         Path(name).unlink()
-        os.posix_fallocate(descriptor, 0, max(size, 1))
+        os.posix_fallocate(descriptor, 0, max(size, mmap.PAGESIZE))
     except OSError as error:
         if descriptor >= 0:
             os.close(descriptor)  # which gives back the blocks that it got
@@ -123,6 +181,13 @@ def _reserved(folder: Path, size: int) -> int:
             remedy="give a folder with room, or more machines",
         ) from None  # fmt: skip
     return descriptor
+
+
+def make_tables(slots: Sequence[int], folder: str | None, *, direct: bool, threads: int) -> TaskTables:
+    """Tables of zeros: in memory without a folder, else on its disk."""
+    if folder is None:
+        return TaskTables(slots)
+    return DirectTables(slots, folder, threads) if direct else MappedTables(slots, folder)
 
 
 def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> Path:
