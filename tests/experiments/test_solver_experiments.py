@@ -9,6 +9,7 @@ import pytest
 
 from equipoise import load_game
 from equipoise.experiments.slumbot_nl import pcs_variance, time_to_20_mbb
+from equipoise.experiments.tartanian7 import blades
 
 
 def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> None:
@@ -50,6 +51,18 @@ def test_three_solvers_on_one_game(tmp_path: Path) -> None:
             assert values == sorted(values) and values[-1] > 0
     assert (tmp_path / "time-to-20-mbb.png").stat().st_size > 5_000
     assert len((tmp_path / "time-to-20-mbb.csv").read_text().splitlines()) == 1 + len(written["rows"])
+
+
+def test_blades_reach_what_one_piece_reaches(tmp_path: Path) -> None:
+    marks, cards = [1e5, 1e7], {"public": {"clusters": 2, "base": 3}}
+    summary = blades.compare_blades(load_game("leduc"), cards, marks, tmp_path, lambda _line: None)
+    written = json.loads((tmp_path / "tartanian7-blades.json").read_text())
+    assert len(written["rows"]) == 2 * len(blades.SEEDS) * len(marks)
+    assert all(row["mark"] <= row["nodes"] < 1.2 * row["mark"] for row in written["rows"])
+    early, late = (summary["exploitability_mbb"][blades.IN_PARTS][mark] for mark in ("1e+05", "1e+07"))
+    assert late < min(early / 2, 2 * summary["exploitability_mbb"][blades.PIECE]["1e+07"] + 10)
+    assert {"name": "in parts, 1e+07 nodes, mbb/g", "published": None, "ours": late} in blades.compared(summary)
+    assert (tmp_path / "tartanian7-blades.png").stat().st_size > 5_000
 
 
 def test_the_small_game_is_read(tmp_path: Path) -> None:

@@ -3,29 +3,33 @@
 Peers: OpenSpiel's C++ external sampling on Leduc, iteration by iteration (each walks the game once for each player;
 ours touches 36.6 nodes, after a thousand iterations as after a million; OpenSpiel's are not counted);
 for trees of hold'em, the memory bound: reads of a table of the same size at random places, each waiting for the one
-before. Two threads are compared with one in the same run.
+before. Two threads are compared with one in the same run, and a solver in parts with the same solver in one piece.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
+from equipoise.abstraction.maps.bucket_map import PUBLIC, BucketMap, PublicBuckets, StreetBuckets
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import I64, U32, kernel
 from equipoise.games.bet_menu import load_menu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
+from equipoise.solvers.blades.build import blades_solver
 from equipoise.solvers.external_sampling import External
 from equipoise.solvers.public_chance import PublicChance
+from equipoise.solvers.solver import Solver
 from equipoise.tree.betting_tree import BettingTree, build_tree
 
 BUCKETS = 1000
 FEW_BUCKETS = 200
+CLUSTERS = 8
 TURNS = 5
 
 
@@ -37,7 +41,8 @@ def run() -> list[Benchmark]:
         "no-limit hold'em, menu standard": build_tree(no_limit, load_menu("standard", no_limit)),
     }
     lines = [line for name, tree in trees.items() for line in _holdem(name, tree)]
-    return [_leduc(), *lines, _public_chance(trees["limit hold'em"])]
+    blades = _blades("no-limit hold'em", trees["no-limit hold'em, menu standard"])
+    return [_leduc(), *lines, blades, _public_chance(trees["limit hold'em"])]
 
 
 def _leduc() -> Benchmark:
@@ -82,7 +87,24 @@ def _holdem(name: str, tree: BettingTree) -> list[Benchmark]:
     ]
 
 
-def _nodes_a_second(solver: External) -> float:
+def _blades(name: str, tree: BettingTree) -> Benchmark:
+    """Head and parts on one thread."""
+    buckets = clustered_buckets(random_buckets(tree.rules, FEW_BUCKETS), CLUSTERS)
+    in_parts = blades_solver(tree, buckets, 1, period=10**9, growth=1)
+    in_one_piece = External(tree, buckets, period=10**9)
+    about = f"{name}, in parts: {CLUSTERS} public clusters, {FEW_BUCKETS} buckets a street in each"
+    return Benchmark(about, "nodes/s", _nodes_a_second(in_parts), "in one piece", _nodes_a_second(in_one_piece))
+
+
+def clustered_buckets(buckets: BucketMap, clusters: int) -> BucketMap:
+    """A map of hold'em with random clusters of flops, and its own buckets after the flop in each of them."""
+    join = np.arange(clusters * max(buckets.buckets), dtype=np.uint32).reshape(clusters, -1)
+    label = np.random.default_rng(1).integers(0, clusters, HandIndexer((3,), buckets.rules.deck).size, np.uint16)
+    after = (replace(street, buckets=join.size, join=join, context=PUBLIC) for street in buckets.streets[1:])
+    return replace(buckets, streets=(buckets.streets[0], *after), public=PublicBuckets(1, label, clusters))
+
+
+def _nodes_a_second(solver: Solver) -> float:
     """The best of some turns of about a second, after a warm-up: tables are then no longer all zeros."""
     solver.run(20_000)
     best = 0.0

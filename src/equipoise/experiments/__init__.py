@@ -32,6 +32,7 @@ _HOMES = {
     "deep-cfr-leduc": "deep_cfr.leduc",
     "leduc-pathology": "cfr_br.leduc_pathology",
     "pcs-variance": "slumbot_nl.pcs_variance",
+    "tartanian7-blades": "tartanian7.blades",
     "tartanian7-flops": "tartanian7.flops",
     "tartanian7-table-2": "tartanian7.table_2",
     "time-to-20-mbb": "slumbot_nl.time_to_20_mbb",

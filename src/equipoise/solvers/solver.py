@@ -21,10 +21,22 @@ class Solver(Protocol):
     """A sampling solver over a betting tree and a BucketMap."""
 
     layout: SlotLayout
-    regret: F32  # [slot] the current strategy is in proportion to its positive part
-    average: F32  # [slot] the average strategy is in proportion to it; empty if none is kept
-    iteration: int  # number of iterations done
-    nodes: int  # number of nodes visited
+
+    @property
+    def regret(self) -> F32:
+        """[slot] the current strategy is in proportion to its positive part."""
+
+    @property
+    def average(self) -> F32:
+        """[slot] the average strategy is in proportion to it; empty if none is kept."""
+
+    @property
+    def iteration(self) -> int:
+        """The number of iterations done."""
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes visited."""
 
     def run(self, iterations: int) -> None:
         """Do some more iterations."""

@@ -94,6 +94,8 @@ def test_steps_under_way_give_the_same_tables(most_begun: int) -> None:
     while head.iteration < one_by_one.iteration:
         while len(under_way) < most_begun:
             messages = pickle.loads(pickle.dumps(head.begin()))
+            for array in messages[0][1:]:
+                array.flags.writeable = False  # as they arrive from another machine
             under_way.append([part.work(message) for part, message in zip(parts, messages, strict=True)])
         head.finish(under_way.popleft())
     assert head.iteration == one_by_one.iteration
@@ -152,6 +154,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         (0, {}),
         (5, {}),
         (1, {"batch": 0}),
+        (1, {"growth": 0}),
         (1, {"most_begun": 0}),
         (1, {"threads": 0}),
         (1, {"period": 0}),

@@ -17,6 +17,7 @@ from equipoise.solvers.split_solver import SplitSolver
 from equipoise.tree.betting_tree import BettingTree
 
 BATCH = 1000  # hands of a step
+GROWTH = 1000  # hands done for each hand of a step
 MOST_BEGUN = 2  # steps under way
 
 
@@ -30,19 +31,22 @@ def blades_of(
     prune: float = 0.0,
     seed: int = 1,
     batch: int = BATCH,
+    growth: int = GROWTH,
     most_begun: int = MOST_BEGUN,
     threads: int = 1,
 ) -> tuple[BladesHead, list[PartPlan]]:
     """A head, and the plan of each of its parts: `plan.build(tree, buckets)` makes the part, on any machine.
 
-    Each part owns about as many clusters as any other, and has `threads` threads.
+    Each part owns about as many clusters as any other, and has `threads` threads. A step has `batch` hands, at first
+    1/`growth` of the hands before it. `most_begun` steps may be under way at the same time.
     """
     split = TableSplit(tree, buckets)
     if not 1 <= parts <= split.clusters:
         raise InputError(
             f"{parts} parts for {split.clusters} public clusters", remedy=f"use 1 to {split.clusters} parts"
         )
-    head = BladesHead(split, parts, periods=Periods(schedule, period), batch=batch, most_begun=most_begun, seed=seed)
+    periods = Periods(schedule, period)
+    head = BladesHead(split, parts, periods=periods, batch=batch, growth=growth, most_begun=most_begun, seed=seed)
     shares = np.array_split(np.arange(split.clusters), parts)
     plans = [PartPlan(tuple(share.tolist()), schedule, period, prune, seed, threads) for share in shares]
     return head, plans

@@ -17,7 +17,6 @@ from equipoise.solvers.external_sampling import make_buffers
 from equipoise.solvers.schedule import Periods
 
 LEAST_BATCH = 10  # iterations
-GROWTH = 1000
 _NO_VALUES = np.zeros(0)
 
 
@@ -33,8 +32,8 @@ class _Step(NamedTuple):
 class BladesHead:
     """A head (`split.Head`) of some parts. A step has `batch` iterations, or fewer at the end of a period.
 
-    The first steps are shorter, about 1/`GROWTH` of the iterations before them: the strategies of the top are fixed
-    within a step, and early on they change quickly.
+    The first steps are shorter, 1/`growth` of the iterations before them: the strategies of the top are fixed within a
+    step, and early on they change quickly.
 
     Strategies of a step come from the regrets `most_begun` steps before it, whether that many steps are under way or
     the steps are done one after another. We play by the regrets that are expected when those steps are done: each is
@@ -48,13 +47,16 @@ class BladesHead:
         *,
         periods: Periods,
         batch: int,
+        growth: int,
         most_begun: int,
         seed: int,
     ) -> None:
-        if batch < 1 or most_begun < 1:
-            raise InputError(f"steps of {batch} hands, {most_begun} at a time", remedy="give at least one of each")
-        self.split, self.parts, self.periods, self.batch, self.seed = split, parts, periods, batch, seed
-        self._most_begun = most_begun
+        if min(batch, growth, most_begun) < 1:
+            raise InputError(
+                f"steps of {batch} hands (growth {growth}), {most_begun} at a time", remedy="give at least one of each"
+            )
+        self.split, self.parts, self.periods, self.seed = split, parts, periods, seed
+        self.batch, self.growth, self._most_begun = batch, growth, most_begun
         self.regret: F32 = np.zeros(split.top.slots, np.float32)
         self.average: F32 = np.zeros(split.top.slots, np.float32)
         self.iteration = self.nodes = 0
@@ -100,7 +102,7 @@ class BladesHead:
 
     def _deals(self, first: int) -> int:
         """The number of iterations in the step that starts at an iteration."""
-        return min(self.batch, max(LEAST_BATCH, first // GROWTH), self.periods.left(first))
+        return min(self.batch, max(LEAST_BATCH, first // self.growth), self.periods.left(first))
 
     def finish(self, replies: list[Reply]) -> None:
         """Walk the top of the oldest step again, with the values of the parts."""
@@ -140,3 +142,4 @@ class BladesHead:
         self.regret[:], self.average[:] = arrays["regret"], arrays["average"]
         self._played, self._begun = deque(np.array(each, np.float32) for each in played), deque()
         self.iteration, self.nodes = iteration, nodes
+        self._buffers.nodes[0] = 0

@@ -120,6 +120,9 @@ class BladesPart:
 
     def work(self, message: Message) -> Reply:
         """Walk all continuations on one sampled board of each cluster and deal."""
+        message = message._replace(  # arrays from another machine may be read-only, for which kernels compile again
+            hands=message.hands.copy(), first=message.first.copy(), node=message.node.copy()
+        )
         clusters, shares, deals = self._clusters, self.shares, len(message.hands)
         values = np.zeros((len(clusters), len(message.node)))
 
