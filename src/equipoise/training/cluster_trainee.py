@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,10 +114,13 @@ class ClusterTrainee:
         return self.engine.load()._asdict()
 
     def _table(self, name: StrategyName) -> F32:
-        """A table of the whole game as probabilities, collected from one part after the other."""
+        """A table of the whole game as probabilities, collected piece by piece into a file without a name: memory need
+        not hold it.
+        """
         layout = self.recipe.game.layout
-        whole: F32 = np.zeros(layout.slots, np.float32)
-        self.split.assemble(name, self.engine.ask(self.split.question(name)), whole)
+        with tempfile.TemporaryFile(dir=self.folder.path) as file:
+            whole: F32 = np.asarray(np.memmap(file, np.float32, "w+", shape=(layout.slots,)))
+        self.split.assemble(name, self.engine.ask, whole)
         return probabilities(layout, whole, out=whole)
 
     def strategy(self, name: StrategyName) -> Trained:

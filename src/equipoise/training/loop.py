@@ -116,8 +116,7 @@ def run_training(
     if recipe.deep:
         _check_torch(recipe.deep.device)
     cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
-    if cluster is None or cluster.where == "local":
-        cost.check(folder.path)
+    _check_cost(cost, folder, recipe, cluster)
     with ExitStack() as stack:
         there = _open_cluster(recipe, cluster, stack) if cluster else None
         stack.enter_context(folder.locked())
@@ -152,6 +151,14 @@ def run_training(
         if asked.is_set():
             stopped = "interrupted"  # even if Ctrl-C came as the run ended: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
+
+
+def _check_cost(cost: Cost, folder: RunFolder, recipe: Recipe, cluster: ClusterOptions | None) -> None:
+    """Refuse a run that does not fit on this machine, unless it is for others."""
+    if cluster is None or (cluster.where == "local" and recipe.solver.method != "pcs"):
+        cost.check(folder.path)
+    elif cluster.where == "local":  # its tables are on disk
+        cost.check_disk(folder.path)
 
 
 def _open_cluster(recipe: Recipe, cluster: ClusterOptions, stack: ExitStack) -> Cluster:

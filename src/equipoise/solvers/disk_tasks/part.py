@@ -212,6 +212,12 @@ class DiskPart:
             finally:
                 self.tables.close(index, None if changed else ((), ()))
 
+    def read_table(self, index: int, which: int) -> F32:
+        """A copy of the regrets (0) or averages (1) of one task."""
+        found = self.tables.open(index)[which].copy()
+        self.tables.close(index, ((), ()))
+        return found
+
     def arrays(self) -> dict[str, Any]:
         """All tables, copied into memory: for small games. Others have `save`."""
         return {
