@@ -137,3 +137,19 @@ def test_networks_show_their_loss(capsys: pytest.CaptureFixture[str], monkeypatc
         now += 11
         show.progress(deep)
     assert capsys.readouterr().err.startswith("iteration 120  1.7/s  23.5 k nodes/s  loss 0.0678")
+
+
+def test_a_run_in_parts_shows_their_load() -> None:
+    parts = {"part_loads": [0.75, 0.25], "message_share": 0.031, "bytes_per_second": 2.5e6}
+    now = TrainingProgress(100, 10.0, 1000, 10.0, 100.0, **parts)
+    panel = TrainingPanel(terminal())
+    panel.progress(now)
+    found = figures(panel)
+    assert found["load of parts"] == "75%  25%"
+    assert found["mean idle share"] == "50%"
+    assert found["share of messages"] == "3.1%"
+    assert found["messages"] == "2.5 MB/s"
+    assert "average positive regret" not in found
+    assert TrainingProgress(**now.as_json()).checked() == now
+    with pytest.raises(ValueError, match="part_loads"):
+        TrainingProgress(**{**now.as_json(), "part_loads": [0.5, float("nan")]}).checked()

@@ -16,7 +16,7 @@ import json
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from equipoise.runs.folder import CUT, Checkpoint, LostPartError
 from equipoise.solvers.split import Head, Part
 
 INLINE = 100 << 10  # bytes: Ray sends smaller messages with the call
-ROOM = 60.0  # seconds to wait for room on the cluster
+ROOM = 60.0  # seconds to wait for room on the cluster, and for a process there
 MOST_FAULTS = 10  # between two cuts
 
 
@@ -216,15 +216,15 @@ class Engine:
 
     def _begin_parts(self, parts: Sequence[int]) -> None:
         """Let parts start from nothing."""
-        limit = self.patience.start
-        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], limit, of=parts)
+        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], ROOM, of=parts)
         for part, about in zip(parts, abouts, strict=True):
             if about.version != __version__:
                 raise InputError(
                     f"part {part} on {about.machine} has version {about.version} of equipoise, the head {__version__}",
                     remedy="install the same version on all machines",
                 )
-        self._checked(self._collect([self._actors[part].begin.remote() for part in parts], limit, of=parts))
+        begun = [self._actors[part].begin.remote() for part in parts]
+        self._checked(self._collect(begun, self.patience.start, of=parts))
 
     def _go_back(self, lost: _Lost) -> None:
         """Replace lost parts; head and parts go back to the last cut."""
@@ -317,10 +317,9 @@ class Engine:
         except _Lost as lost:
             self._go_back(lost)
 
-    def ask(self, question: Callable[[Part], Any]) -> Iterator[Any]:
-        """What a function finds in each part, in order, one at a time."""
-        for part in range(self.parts):
-            yield self._at(self.head.iteration, partial(self._ask, part, question))[0]
+    def ask(self, part: int, question: Callable[[Part], Any]) -> Any:
+        """What a function finds in a part."""
+        return self._at(self.head.iteration, partial(self._ask, part, question))[0]
 
     def _ask(self, part: int, question: Callable[[Part], Any]) -> list[Any]:
         return self._collect([self._actors[part].ask.remote(question)], self.patience.start, of=[part])

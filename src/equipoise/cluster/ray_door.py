@@ -142,7 +142,7 @@ def _refused(where: str, error: Exception) -> InputError:
     if "token" in reason:
         remedy = "put the cluster's token in ~/.ray/auth_token, or set RAY_AUTH_MODE=disabled in a network you trust"
     else:
-        remedy = "train on one of its machines (ray start --address=HOST:PORT), with the token of the cluster"
+        remedy = "train on one of its machines, where ray start has joined it, with the token of the cluster"
     return InputError(f"the cluster at {shown(where)} cannot be joined ({reason})", remedy=remedy)
 
 
@@ -159,7 +159,7 @@ def _check_answers(where: str) -> str:
     except OSError as error:
         reason = error.strerror or "no Ray there"
         raise InputError(
-            f"nobody answers at {shown(where)} ({reason})", remedy="start a cluster there: ray start --head --port=PORT"
+            f"nobody answers at {shown(where)} ({reason})", remedy="start Ray there, or use --cluster local"
         ) from None
     with contextlib.suppress(ValueError):
         return LOOPBACK if ip_address(host).is_loopback else host

@@ -7,10 +7,10 @@ deep       traversals (deep_traversals.py)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cluster.part_actor import MakePart
@@ -21,7 +21,7 @@ from equipoise.runs.recipe import Recipe
 from equipoise.solvers.blades.build import blades_of
 from equipoise.solvers.blades.part import BladesPart, PartPlan
 from equipoise.solvers.disk_tasks.cards import Sampling
-from equipoise.solvers.disk_tasks.cut import GameCut, Task, deal_tasks
+from equipoise.solvers.disk_tasks.cut import GameCut, deal_tasks
 from equipoise.solvers.disk_tasks.head import DiskHead
 from equipoise.solvers.disk_tasks.part import DiskPart, PartSpec
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
@@ -34,6 +34,9 @@ TASKS = 4  # for each part, if the abstraction has enough public clusters: parts
 REMEDY = "install the same version of equipoise on all machines"
 
 
+Ask: TypeAlias = Callable[[int, Callable[[Part], Any]], Any]  # a part's number and a question: its answer
+
+
 class SplitRecipe(Protocol):
     """A recipe's head, and what makes its parts elsewhere."""
 
@@ -44,11 +47,8 @@ class SplitRecipe(Protocol):
     def head(self) -> Head:
         """The top of the game."""
 
-    def question(self, name: StrategyName) -> Callable[[Part], Any]:
-        """What to ask each part for the table of a strategy."""
-
-    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
-        """The table of a strategy from the answers of the parts in order. OUT: float32[slot]."""
+    def assemble(self, name: StrategyName, ask: Ask, whole: F32) -> None:
+        """The table of a strategy, collected from the parts piece by piece. OUT: float32[slot]."""
 
 
 def most_parts(recipe: Recipe) -> int:
@@ -104,12 +104,10 @@ class BladesSplit:
         header = recipe.game.header()
         self.makers: list[MakePart] = [partial(make_blade, header, plan) for plan in plans]
 
-    def question(self, name: StrategyName) -> Callable[[Part], Any]:
-        """All tables of a part of one kind."""
-        return partial(blade_tables, _TABLES[name])
-
-    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
+    def assemble(self, name: StrategyName, ask: Ask, whole: F32) -> None:
         """The table of a strategy. OUT: float32[slot]."""
+        question = partial(blade_tables, _TABLES[name])
+        answers = (ask(part, question) for part in range(len(self.makers)))
         whole[:] = self.head.split.gather(_TABLES[name], self.head.arrays(), answers)
 
 
@@ -141,14 +139,15 @@ class DiskSplit:
         specs = [PartSpec(tasks, sampling, groups, str(folder), threads) for tasks in dealt]
         self.makers: list[MakePart] = [partial(make_disk_part, header, spec) for spec in specs]
 
-    def question(self, name: StrategyName) -> Callable[[Part], Any]:
-        """All tables of a part of one kind."""
-        return partial(disk_tables, int(name == AVERAGE))
-
-    def assemble(self, name: StrategyName, answers: Iterable[Any], whole: F32) -> None:
+    def assemble(self, name: StrategyName, ask: Ask, whole: F32) -> None:
         """The table of a strategy. OUT: float32[slot]."""
-        top = self.head.average if name == AVERAGE else self.head.regret
-        self.cut.assemble(top, (pair for answer in answers for pair in answer), whole)
+        which = int(name == AVERAGE)
+        tables = (
+            (task, ask(part, partial(disk_table, which, index)))
+            for part, tasks in enumerate(self.head.parts)
+            for index, task in enumerate(tasks)
+        )
+        self.cut.assemble(self.head.average if which else self.head.regret, tables, whole)
 
 
 def _groups(recipe: Recipe, parts: int) -> int:
@@ -163,7 +162,7 @@ def make_disk_part(header: Mapping[str, Any], spec: PartSpec) -> DiskPart:
     return DiskPart(game.tree, game.buckets(), spec)
 
 
-def disk_tables(which: int, part: Part) -> list[tuple[Task, F32]]:
-    """The regrets (0) or averages (1) of each task of a part."""
+def disk_table(which: int, index: int, part: Part) -> F32:
+    """The regrets (0) or averages (1) of one task of a part."""
     assert isinstance(part, DiskPart)
-    return [(task, tables[which].copy()) for task, tables in part.task_tables()]
+    return part.read_table(index, which)

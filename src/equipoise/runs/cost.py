@@ -46,6 +46,11 @@ class Cost:
 
     def check(self, out: Path) -> None:
         """Refuse a run that does not fit."""
+        self.check_memory()
+        self.check_disk(out)
+
+    def check_memory(self) -> None:
+        """Refuse a run that needs more memory than is free."""
         free = available_memory()
         if self.memory_bytes > free:
             raise InputError(
@@ -53,6 +58,9 @@ class Cost:
                 f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
                 remedy=self._remedy(free),
             )
+
+    def check_disk(self, out: Path) -> None:
+        """Refuse a run that needs more disk than is free."""
         folder = out.absolute()
         while not folder.exists():
             folder = folder.parent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -115,10 +114,13 @@ class ClusterTrainee:
         return self.engine.load()._asdict()
 
     def _table(self, name: StrategyName) -> F32:
-        """A table of the whole game as probabilities, collected from one part after the other."""
+        """A table of the whole game as probabilities, collected piece by piece into a file without a name: memory need
+        not hold it.
+        """
         layout = self.recipe.game.layout
-        whole = mapped_zeros(layout.slots, self.folder.path)  # on disk: it may be larger than the memory
-        self.split.assemble(name, self.engine.ask(self.split.question(name)), whole)
+        with tempfile.TemporaryFile(dir=self.folder.path) as file:
+            whole: F32 = np.asarray(np.memmap(file, np.float32, "w+", shape=(layout.slots,)))
+        self.split.assemble(name, self.engine.ask, whole)
         return probabilities(layout, whole, out=whole)
 
     def strategy(self, name: StrategyName) -> Trained:
@@ -133,11 +135,3 @@ class ClusterTrainee:
         for kind in KINDS:
             path = self.folder.path / f"strategy.{kind}"
             save_strategy(path, self.recipe.game, chances, kind, {"strategy": name, **about})
-
-
-def mapped_zeros(size: int, folder: Path) -> F32:
-    """Zeros in a file without a name, which is gone when nothing refers to them."""
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(max(4 * size, 1))
-        mapped = mmap.mmap(file.fileno(), 0)
-    return np.frombuffer(mapped, np.float32, size)

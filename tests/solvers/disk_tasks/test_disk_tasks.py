@@ -217,7 +217,7 @@ def test_tables_of_the_game_and_of_tasks_are_the_same() -> None:
 def test_a_run_taken_up_by_other_parts_is_the_same_run(tmp_path: Path, schedule: str, steps: int) -> None:
     """After any step, from files or from arrays, on another number of parts."""
     sampling = Sampling(boards=2, schedule=schedule, seed=3)
-    first = Split("no-limit", sampling, groups=2, parts=2, folder=tmp_path)
+    first = Split("no-limit", sampling, groups=2, parts=2, folder=tmp_path, direct=steps == 5)
     for _ in range(steps):
         first.step()
     for part in first.parts:
@@ -228,7 +228,8 @@ def test_a_run_taken_up_by_other_parts_is_the_same_run(tmp_path: Path, schedule:
     first.run(1)  # changes nothing that was saved
     wanted, nodes = in_memory("no-limit", sampling, 5)
     for from_files in (True, False):
-        second = Split("no-limit", sampling, groups=2, parts=3, folder=tmp_path if from_files else None)
+        where = tmp_path if from_files else None
+        second = Split("no-limit", sampling, groups=2, parts=3, folder=where, direct=steps == 4)
         second.head.restore(*state)
         for part in second.parts:
             part.load(str(tmp_path), "cut") if from_files else part.restore(small)
@@ -272,6 +273,9 @@ def test_tables_that_find_the_disk_full_are_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(InputError, match="No space left"):
         Split("leduc", SAMPLING, folder=tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write"):
+        Split("leduc", SAMPLING).parts[0].save(str(tmp_path / "file"), "cut")
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:

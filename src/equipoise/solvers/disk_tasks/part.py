@@ -204,13 +204,19 @@ class DiskPart:
         moved = self._layouts[index].first - subtree.layout.first
         return subtree.layout.offset[node] + moved[tree.street[node], np.maximum(tree.player[node], 0)]
 
-    def task_tables(self) -> Iterator[tuple[Task, tuple[F32, F32]]]:
-        """The regrets and averages of each task, to read or to set: valid until the next one is asked for."""
+    def task_tables(self, *, changed: bool = False) -> Iterator[tuple[Task, tuple[F32, F32]]]:
+        """The regrets and averages of each task, to read or, if `changed`, to set: valid until the next one."""
         for index, task in enumerate(self.spec.tasks):
             try:
                 yield task, self.tables.open(index)
             finally:
-                self.tables.close(index, None)
+                self.tables.close(index, None if changed else ((), ()))
+
+    def read_table(self, index: int, which: int) -> F32:
+        """A copy of the regrets (0) or averages (1) of one task."""
+        found = self.tables.open(index)[which].copy()
+        self.tables.close(index, ((), ()))
+        return found
 
     def arrays(self) -> dict[str, Any]:
         """All tables, copied into memory: for small games. Others have `save`."""
@@ -222,26 +228,28 @@ class DiskPart:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Continue from `arrays`, of any parts that had these tasks."""
-        for task, tables in self.task_tables():
+        for task, tables in self.task_tables(changed=True):
             for name, table in zip(("regret", "average"), tables, strict=True):
                 table[:] = arrays[f"{name} {task.sequence}-{task.group}"]
 
     def save(self, folder: str, name: str) -> None:
         """Write a checkpoint of a new name, a file for each task, under `folder`/`name`: all of it or nothing."""
         target, written = Path(folder) / name, []
-        target.mkdir(parents=True, exist_ok=True)
         try:
+            target.mkdir(parents=True, exist_ok=True)
             for task, tables in self.task_tables():
                 written.append(save_task(target, task, self._header(task), tables))
                 del tables  # unmapped before the next task is mapped
-        except BaseException:
+        except BaseException as error:
             for path in written:
                 path.unlink()
+            if isinstance(error, OSError):
+                raise InputError(f"cannot write: {error.strerror}", where=str(target), remedy="give another") from None
             raise
 
     def load(self, folder: str, name: str) -> None:
         """Continue from a checkpoint that has this part's tasks."""
-        for task, tables in self.task_tables():
+        for task, tables in self.task_tables(changed=True):
             load_task(Path(folder) / name, task, self._header(task), tables)
             del tables
 
