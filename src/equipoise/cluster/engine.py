@@ -135,9 +135,9 @@ class Engine:
         for actor, message in zip(self._actors, messages, strict=True):
             if id(message) not in sent:
                 wire = packed(message)
-                self.meter.bytes_out += len(wire)
-                shared = len(wire) > INLINE and sum(other is message for other in messages) > 1
-                sent[id(message)] = self._ray.put(wire) if shared else wire
+                receivers = sum(other is message for other in messages)
+                self.meter.bytes_out += receivers * len(wire)
+                sent[id(message)] = self._ray.put(wire) if receivers > 1 and len(wire) > INLINE else wire
             answers.append(actor.step.remote(number, sent[id(message)]))
         self.meter.packed += time.perf_counter() - started
         return _Begun(number, answers)
@@ -347,6 +347,9 @@ class Engine:
 
     def abouts(self) -> list[About]:
         """Where the parts run."""
+        return self._at(self.head.iteration, self._abouts)
+
+    def _abouts(self) -> list[About]:
         return self._collect([actor.about.remote() for actor in self._actors], self.patience.start)
 
     def load(self) -> Load:
