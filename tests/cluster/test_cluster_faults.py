@@ -22,6 +22,7 @@ pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 from equipoise.cluster.engine import Engine, Patience
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
+from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.strategy.file import load_strategy
 from equipoise.training.cluster_trainee import ClusterOptions
@@ -114,13 +115,15 @@ def test_a_head_that_is_killed_resumes(name: str, tmp_path: Path) -> None:
     while kills < FAULTS:
         start = ["--resume", str(run)] if (run / "recipe.toml").exists() else ["leduc", "--out", str(run)]
         head = subprocess.Popen([*command, *start, *rest], stderr=subprocess.DEVNULL)
-        before = newest(run)
-        while newest(run) == before:
-            assert head.poll() is None
-            time.sleep(0.05)
-        time.sleep(chance.uniform(0, 0.5))
-        head.kill()
-        head.wait()
+        try:
+            before = newest(run)
+            while newest(run) == before:
+                assert head.poll() is None
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0, 0.5))
+        finally:
+            head.kill()
+            head.wait()
         kills += 1
     last = newest(run) + 1000
     done = subprocess.run(
@@ -140,7 +143,7 @@ def inline(values: dict[str, Any]) -> str:
 
 
 def newest(run: Path) -> int:
-    return max((int(path.stem) for path in run.glob("checkpoints/*.ckpt")), default=-1)
+    return max((int(path.stem) for path in RunFolder(run).listed()), default=-1)
 
 
 def test_full_disks_leave_the_cut_before(cluster: Cluster, tmp_path: Path) -> None:
