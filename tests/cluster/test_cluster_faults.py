@@ -50,19 +50,16 @@ def table(run: Path) -> Any:
 
 
 @contextmanager
-def disturbed(number: signal.Signals, lines: list[str]) -> Iterator[None]:
-    """Send a signal to a random part, again and again; the next when the log says that the last was noticed."""
-    chance, ended = random.Random(len(lines)), threading.Event()
+def disturbed(run: Path, number: signal.Signals) -> Iterator[None]:
+    """Send a signal to a random part, again and again: a while after each new checkpoint."""
+    chance, ended = random.Random(1), threading.Event()
 
     def disturb() -> None:
-        sent = 0
-        while not ended.wait(chance.uniform(0.2, 1.5)) and sent < FAULTS:
-            if not any(line.startswith(("starts", "continues")) for line in lines):
-                continue
-            if sum(line.startswith("lost part") for line in lines) < sent:
-                continue
+        sent, at = 0, newest(run)
+        while not ended.wait(chance.uniform(0.1, 1.0)) and sent < FAULTS:
             parts = part_actors(os.getpid())
-            if len(parts) == 2:
+            if newest(run) > at and len(parts) == 2:
+                at = newest(run)
                 os.kill(chance.choice(parts), number)
                 sent += 1
 
@@ -84,7 +81,7 @@ def test_children_that_are_lost_change_no_bit(name: str, number: signal.Signals,
     while faults < FAULTS:
         iterations += ITERATIONS[name]
         lines.clear()
-        with disturbed(number, lines):
+        with disturbed(tmp_path / "disturbed", number):
             run_training(
                 chosen, tmp_path / "disturbed", iterations=iterations, threads=1, resume=iterations > ITERATIONS[name],
                 cluster=options, say=lines.append,

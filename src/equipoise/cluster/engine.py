@@ -228,7 +228,8 @@ class Engine:
 
     def _begin_parts(self, parts: Sequence[int]) -> None:
         """Let parts start from nothing."""
-        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], ROOM, of=parts)
+        limit = min(ROOM, self.patience.start)
+        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], limit, of=parts)
         for part, about in zip(parts, abouts, strict=True):
             if about.version != __version__:
                 raise InputError(
