@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
-
 from equipoise.cluster.ray_door import Cluster, open_cluster
 
 HELPERS = str(Path(__file__).parents[1] / "helpers")

@@ -22,6 +22,7 @@ pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 from equipoise.cluster.engine import Engine, Patience
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
+from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.strategy.file import load_strategy
 from equipoise.training.cluster_trainee import ClusterOptions
@@ -49,19 +50,16 @@ def table(run: Path) -> Any:
 
 
 @contextmanager
-def disturbed(number: signal.Signals, lines: list[str]) -> Iterator[None]:
-    """Send a signal to a random part, again and again; the next when the log says that the last was noticed."""
-    chance, ended = random.Random(len(lines)), threading.Event()
+def disturbed(run: Path, number: signal.Signals) -> Iterator[None]:
+    """Send a signal to a random part, again and again: a while after each new checkpoint."""
+    chance, ended = random.Random(1), threading.Event()
 
     def disturb() -> None:
-        sent = 0
-        while not ended.wait(chance.uniform(0.2, 1.5)) and sent < FAULTS:
-            if not any(line.startswith(("starts", "continues")) for line in lines):
-                continue
-            if sum(line.startswith("lost part") for line in lines) < sent:
-                continue
+        sent, at = 0, newest(run)
+        while not ended.wait(chance.uniform(0.1, 1.0)) and sent < FAULTS:
             parts = part_actors(os.getpid())
-            if len(parts) == 2:
+            if newest(run) > at and len(parts) == 2:
+                at = newest(run)
                 os.kill(chance.choice(parts), number)
                 sent += 1
 
@@ -83,7 +81,7 @@ def test_children_that_are_lost_change_no_bit(name: str, number: signal.Signals,
     while faults < FAULTS:
         iterations += ITERATIONS[name]
         lines.clear()
-        with disturbed(number, lines):
+        with disturbed(tmp_path / "disturbed", number):
             run_training(
                 chosen, tmp_path / "disturbed", iterations=iterations, threads=1, resume=iterations > ITERATIONS[name],
                 cluster=options, say=lines.append,
@@ -114,13 +112,15 @@ def test_a_head_that_is_killed_resumes(name: str, tmp_path: Path) -> None:
     while kills < FAULTS:
         start = ["--resume", str(run)] if (run / "recipe.toml").exists() else ["leduc", "--out", str(run)]
         head = subprocess.Popen([*command, *start, *rest], stderr=subprocess.DEVNULL)
-        before = newest(run)
-        while newest(run) == before:
-            assert head.poll() is None
-            time.sleep(0.05)
-        time.sleep(chance.uniform(0, 0.5))
-        head.kill()
-        head.wait()
+        try:
+            before = newest(run)
+            while newest(run) == before:
+                assert head.poll() is None
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0, 0.5))
+        finally:
+            head.kill()
+            head.wait()
         kills += 1
     last = newest(run) + 1000
     done = subprocess.run(
@@ -140,7 +140,7 @@ def inline(values: dict[str, Any]) -> str:
 
 
 def newest(run: Path) -> int:
-    return max((int(path.stem) for path in run.glob("checkpoints/*.ckpt")), default=-1)
+    return max((int(path.stem) for path in RunFolder(run).listed()), default=-1)
 
 
 def test_full_disks_leave_the_cut_before(cluster: Cluster, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
+
 from equipoise.cluster.engine import Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError

@@ -135,9 +135,9 @@ class Engine:
         for actor, message in zip(self._actors, messages, strict=True):
             if id(message) not in sent:
                 wire = packed(message)
-                self.meter.bytes_out += len(wire)
-                shared = len(wire) > INLINE and sum(other is message for other in messages) > 1
-                sent[id(message)] = self._ray.put(wire) if shared else wire
+                receivers = sum(other is message for other in messages)
+                self.meter.bytes_out += receivers * len(wire)
+                sent[id(message)] = self._ray.put(wire) if receivers > 1 and len(wire) > INLINE else wire
             answers.append(actor.step.remote(number, sent[id(message)]))
         self.meter.packed += time.perf_counter() - started
         return _Begun(number, answers)
@@ -161,14 +161,29 @@ class Engine:
     def _collect(self, references: list[Any], limit: float, *, of: Sequence[int] | None = None) -> list[Any]:
         """The results of calls to all parts, or to those of `of`; parts that are late or dead raise `_Lost`."""
         parts = list(of) if of is not None else list(range(len(references)))
+        try:
+            found = self._ray.get(references, timeout=limit)
+        except self._ray.exceptions.RayError as error:
+            is_late = isinstance(error, self._ray.exceptions.GetTimeoutError)
+            found = self._collect_one_by_one(references, parts, 0.0 if is_late else limit, limit)
+        lost = {
+            part: answer.what
+            for part, answer in zip(parts, found, strict=True)
+            if isinstance(answer, Refused) and answer.is_lost
+        }
+        if lost:
+            raise _Lost(lost)
+        return list(found)
+
+    def _collect_one_by_one(self, references: list[Any], parts: list[int], left: float, limit: float) -> list[Any]:
+        """The same after a fault, with the time that is left: who is it?"""
         errors = self._ray.exceptions
-        _, late = self._ray.wait(references, num_returns=len(references), timeout=limit, fetch_local=False)
+        _, late = self._ray.wait(references, num_returns=len(references), timeout=left, fetch_local=False)
         found, lost = [], {}
         for part, reference in zip(parts, references, strict=True):
-            if reference in late:
-                lost[part] = f"no answer for {limit:.3g} seconds"
-                continue
             try:
+                if reference in late:
+                    raise errors.GetTimeoutError
                 found.append(self._ray.get(reference, timeout=limit))
             except errors.RayTaskError:
                 raise  # an error in the code of a part: to repeat it would not help
@@ -178,9 +193,6 @@ class Engine:
                 lost[part] = type(error).__name__
         if lost:
             raise _Lost(lost)
-        for part, answer in zip(parts, found, strict=True):
-            if isinstance(answer, Refused) and answer.is_lost:
-                raise _Lost({part: answer.what})
         return found
 
     def _checked(self, found: list[Any]) -> list[Any]:
@@ -216,7 +228,8 @@ class Engine:
 
     def _begin_parts(self, parts: Sequence[int]) -> None:
         """Let parts start from nothing."""
-        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], ROOM, of=parts)
+        limit = min(ROOM, self.patience.start)
+        abouts: list[About] = self._collect([self._actors[part].about.remote() for part in parts], limit, of=parts)
         for part, about in zip(parts, abouts, strict=True):
             if about.version != __version__:
                 raise InputError(
@@ -335,6 +348,9 @@ class Engine:
 
     def abouts(self) -> list[About]:
         """Where the parts run."""
+        return self._at(self.head.iteration, self._abouts)
+
+    def _abouts(self) -> list[About]:
         return self._collect([actor.about.remote() for actor in self._actors], self.patience.start)
 
     def load(self) -> Load:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from equipoise.cluster.engine import Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.cluster.split_recipe import check_parts, split_recipe
+from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.core.progress import Progress, Say
 from equipoise.runs.folder import Checkpoint, RunFolder
@@ -118,8 +120,7 @@ class ClusterTrainee:
         not hold it.
         """
         layout = self.recipe.game.layout
-        with tempfile.TemporaryFile(dir=self.folder.path) as file:
-            whole: F32 = np.asarray(np.memmap(file, np.float32, "w+", shape=(layout.slots,)))
+        whole = _table_on_disk(self.folder, layout.slots)
         self.split.assemble(name, self.engine.ask, whole)
         return probabilities(layout, whole, out=whole)
 
@@ -135,3 +136,16 @@ class ClusterTrainee:
         for kind in KINDS:
             path = self.folder.path / f"strategy.{kind}"
             save_strategy(path, self.recipe.game, chances, kind, {"strategy": name, **about})
+
+
+def _table_on_disk(folder: RunFolder, slots: int) -> F32:
+    """Zeros in a file without a name. Its blocks are reserved: a mapped page without one would kill the process."""
+    try:
+        with tempfile.TemporaryFile(dir=folder.path) as file:
+            os.posix_fallocate(file.fileno(), 0, 4 * slots)
+            return np.asarray(np.memmap(file, np.float32, "r+", shape=(slots,)))
+    except OSError as error:
+        raise InputError(
+            f"no room for the strategy: {error.strerror}", where=str(folder.path),
+            remedy="free some disk space, then resume the run",
+        ) from None  # fmt: skip
