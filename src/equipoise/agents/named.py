@@ -339,8 +339,8 @@ def as_strategy(
         return what.strategy(), what.tree.menu
     if isinstance(what, SearchAgent):
         as_agent(what, rules)
-        own = what.blueprint.tree.menu if isinstance(what.blueprint, TreeAgent) else None
-        return TrackedStrategy(what), own if menu is None else menu
+        bets = what.blueprint.tree.menu if isinstance(what.blueprint, TreeAgent) else None
+        return TrackedStrategy(what), bets if menu is None else menu
     if isinstance(what, FunctionAgent) or _is_function(what):
         agent = as_agent(what, rules)
         assert isinstance(agent, FunctionAgent)

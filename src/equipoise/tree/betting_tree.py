@@ -373,7 +373,12 @@ class _Growth:
             first, last = int(ends[row] - counts[row]), int(ends[row]) - (added is not None)
             at = first + int(np.searchsorted(children[1][first:last], self.line[0]))
             if added:
-                children = tuple(np.insert(part, at, new[0], axis=0) for part, new in zip(children, added, strict=True))
+                states, actions, parents = children
+                children = (
+                    np.insert(states, at, added[0], axis=0),
+                    np.insert(actions, at, added[1]),
+                    np.insert(parents, at, added[2]),
+                )
             goes_on = children[0][at, KIND] == DECISION
             self.line, self.line_row = self.line[1:] if goes_on else [], at
         self.level, self.level_action, self.level_parent = children

@@ -28,7 +28,7 @@ from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.engine import Engine
 from equipoise.walk.regret_matching import strategy_rows
 
-VARIANT = "practical"
+VARIANT = "steep"
 FLOOR = 1e-3  # the least weight of a hole in a range whose largest weight is 1
 LEAST_ITERATIONS = 8  # a solve that is stopped before has failed
 MOST_NODES = 20_000
@@ -100,14 +100,14 @@ class Subgame:
         if number is None:
             number, renaming = self._mirror_image(board)
         player, actions = int(self.tree.player[node]), int(self.tree.num_children[node])
-        holes = self.cards.holes(number, player)
+        holes: Any = self.cards.holes(number, player)
         start = int(self.table_first[number, player]) + int(self.table_row[node]) * len(holes)
         stored = self.average[start : start + actions * len(holes)].reshape(actions, len(holes))
         rows = np.zeros((actions, rules.deck.holes(rules.hole_cards)))
         if renaming is not None:
             holes = np.argsort(renamed_holes(rules.deck, rules.hole_cards, renaming))[holes]
         rows[:, holes] = strategy_rows(stored)
-        return rows / np.maximum(rows.sum(axis=0), 1e-30)
+        return np.asarray(rows / np.maximum(rows.sum(axis=0), 1e-30))
 
     def _mirror_image(self, board: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """The board that was solved in place of an isomorphic one, and the renaming of suits that leads there."""
