@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 
-from equipoise.agents.agent import Tracked
-from equipoise.agents.search.subgame import Position, Subgame, free_holes
-from equipoise.core.jit import F64
-from equipoise.games.betting_state import BettingState
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.agents.search.subgame import Subgame
+from equipoise.agents.table import TableAgent
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.boards import deal_boards
+from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.engine import Engine
 from small_games import tree_of
 
 
 @cache
-def solved(rules: GameRules, iterations: int = 1000) -> Subgame:
-    """The whole game, solved."""
+def solved_agent(rules: GameRules, noise: float = 0.0, iterations: int = 1000) -> TableAgent:
+    """Plays a solved game of two streets; after the first, in part (`noise`) at random."""
     tree, cards = tree_of(rules), deal_boards(rules)
     engine = Engine(tree, cards, precision=np.float64)
     solver = VectorCFR(engine, "steep")
@@ -28,51 +29,15 @@ def solved(rules: GameRules, iterations: int = 1000) -> Subgame:
     solver.fill_gaps()
     table_row = np.full(len(tree), -1, np.int32)
     table_row[engine.program.arrays.node] = engine.program.arrays.table_row
-    return Subgame(tree, cards, engine.table_first, table_row, solver.average, iterations)
-
-
-@dataclass(eq=False)
-class SolvedAgent(Tracked):
-    """Plays a solved game; after the first street, in part at random."""
-
-    rules: GameRules
-    noise: float = 0.0
-    name: str = "solved"
-
-    def follow(self, player: int, hole: int | None = None) -> SolvedTrack:
-        position = Position.at_root(solved(self.rules))
-        reach = position.ranges[0] if hole is None else np.ones(1)
-        return SolvedTrack(self, player, hole, BettingState.start(self.rules), (), reach, position)
-
-
-@dataclass(frozen=True, eq=False)
-class SolvedTrack:
-    """A solved game followed through a hand."""
-
-    agent: SolvedAgent
-    player: int
-    hole: int | None
-    state: BettingState
-    board: tuple[int, ...]
-    reach: F64
-    position: Position
-
-    def probabilities(self) -> tuple[tuple[int, ...], F64]:
-        actions, rows = self.position.probabilities()
-        if self.state.round > 0:
-            noise = self.agent.noise
-            rows = (1 - noise) * rows + noise * (rows.sum(axis=0) > 0) / len(actions)
-        return actions, rows if self.hole is None else rows[:, self.hole : self.hole + 1]
-
-    def after(self, action: int) -> SolvedTrack:
-        reach, position = self.reach, self.position.after(action)
-        assert position is not None
-        if self.state.player == self.player:
-            actions, rows = self.probabilities()
-            reach = reach * rows[actions.index(action)]
-        return replace(self, state=self.state.apply(action), reach=reach, position=position)
-
-    def dealt(self, board: tuple[int, ...]) -> SolvedTrack:
-        free = free_holes(self.agent.rules, board)
-        reach = self.reach * (free if self.hole is None else free[self.hole])
-        return replace(self, board=board, reach=reach, position=self.position.dealt(board))
+    play = Subgame(tree, cards, engine.table_first, table_row, solver.average, iterations)
+    buckets = BucketMap.lossless(rules)
+    layout = SlotLayout(tree, buckets.buckets)
+    stored = np.zeros(layout.slots, np.float32)
+    for street in range(rules.rounds):
+        for board in combinations(range(rules.deck.size), rules.board_size(street)):
+            cells = buckets.buckets_of_board(street, board)
+            for node in np.flatnonzero((tree.kind == DECISION) & (tree.street == street)).tolist():
+                rows, share = play.rows(node, board), noise if street else 0.0
+                rows = (1 - share) * rows + share / len(rows)
+                layout.at(stored, node)[cells[cells >= 0]] = rows[:, cells >= 0].T
+    return TableAgent(f"solved, noise {noise}", layout, stored, buckets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,16 @@ from equipoise.walk.walk import WHOLE, walk_boards
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
 
+class RootRule(Protocol):
+    """A decision before the root: it changes the ranges that players bring to the root, iteration by iteration."""
+
+    def before_walk(self, walker: int, ranges: tuple[F32, F32]) -> None:
+        """Change the ranges in place. IN OUT: float[hole of the root's list] of each player."""
+
+    def after_walk(self, walker: int, values: F32, discounts: F64) -> None:
+        """See the walker's counterfactual values at the root: float[hole of the root's list]."""
+
+
 @dataclass(eq=False)
 class VectorCFR:
     """A solve in progress: tables of regret and average strategy on an engine."""
@@ -38,6 +48,7 @@ class VectorCFR:
     predicted: Any = None  # the table that the predictive variant plays by
     scale: Any = None  # of 16-bit tables
     on_iteration: Callable[[int], None] | None = field(default=None, repr=False)
+    root: RootRule | None = None
 
     def __post_init__(self) -> None:
         self._discounts = schedule(self.variant)
@@ -58,7 +69,7 @@ class VectorCFR:
         """Run more iterations."""
         engine = self.engine
         tables = engine.tables(self.current, self.regret, self.average, self.scale)
-        alone = not engine.in_threads
+        alone = not engine.in_threads and self.root is None
         done = 0
         while done < iterations:
             count = min(QUIET_ITERATIONS, iterations - done) if alone else 1
@@ -68,11 +79,18 @@ class VectorCFR:
                 self._run_alone(tables, factors)
             else:
                 for walker in range(2):
-                    engine.walk(walker, self._rule(tables, factors[0]))
+                    self._walk(walker, self._rule(tables, factors[0]), factors[0])
             self.iteration += count
             done += count
             if self.on_iteration:
                 self.on_iteration(self.iteration)
+
+    def _walk(self, walker: int, rule: HoleRule, discounts: F64) -> None:
+        if self.root:
+            self.root.before_walk(walker, self.engine.root_reach)
+        values = self.engine.walk(walker, rule)
+        if self.root:
+            self.root.after_walk(walker, values, discounts)
 
     def _run_alone(self, tables: Tables, factors: F64) -> None:
         plans, rule = [self.engine.plan(walker) for walker in range(2)], self._rule(tables, factors[0])

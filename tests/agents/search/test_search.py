@@ -11,7 +11,7 @@ from equipoise.agents.agent import Agent, View, track_to
 from equipoise.agents.named import load_agent, load_player
 from equipoise.agents.search.agent import Rounds, SearchAgent
 from equipoise.agents.search.options import SearchOptions
-from equipoise.agents.search.subgame import free_holes
+from equipoise.agents.search.subgame import Position, free_holes
 from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.cards.deck import hole_cards
 from equipoise.core.jit import F64
@@ -22,7 +22,7 @@ from equipoise.measure.best_response import exploitability
 from equipoise.play.match import view_of
 from play import random_action, random_deal
 from small_games import LEDUC, MENU, NO_LIMIT
-from solved_games import SolvedAgent
+from solved_games import solved_agent
 
 
 def searching(base: Agent, street: int = 1, iterations: int = 300, **more: object) -> SearchAgent:
@@ -39,19 +39,19 @@ def exact(agent: Agent) -> float:
 class SwappedRanges(SearchAgent):
     """A wrong twin: each player's range is taken for the other's."""
 
-    def _ranges(self, before: Rounds, board: tuple[int, ...]) -> F64:
-        return super()._ranges(before, board)[::-1].copy()
+    def _ranges(self, before: Rounds, board: tuple[int, ...], earlier: Position | None) -> F64:
+        return super()._ranges(before, board, earlier)[::-1].copy()
 
 
 class UniformRanges(SearchAgent):
     """A wrong twin: the betting so far tells nothing."""
 
-    def _ranges(self, before: Rounds, board: tuple[int, ...]) -> F64:
-        return np.ones_like(super()._ranges(before, board))
+    def _ranges(self, before: Rounds, board: tuple[int, ...], earlier: Position | None) -> F64:
+        return np.ones_like(super()._ranges(before, board, earlier))
 
 
 def test_search_needs_the_right_ranges_and_repairs_a_bad_blueprint() -> None:
-    good, bad = SolvedAgent(LEDUC), SolvedAgent(LEDUC, noise=0.5)  # the same play before the board
+    good, bad = solved_agent(LEDUC), solved_agent(LEDUC, noise=0.5)  # the same play before the board
     assert exact(good) < 1
     assert exact(bad) > 1000
     for base in (good, bad):
@@ -92,7 +92,7 @@ def test_tracks_are_the_answers_about_all_holes(later: str) -> None:
 
 
 def test_reach_is_the_product_of_the_agents_own_probabilities() -> None:
-    agent = searching(SolvedAgent(LEDUC), iterations=50)
+    agent = searching(solved_agent(LEDUC), iterations=50)
     for state, board in all_states(LEDUC, 8, seed=5):
         for player in (0, 1):
             track, expected = agent.follow(player), np.ones(LEDUC.deck.size)
@@ -112,12 +112,12 @@ def test_a_bet_off_the_tree_is_added_and_not_translated() -> None:
     state, board = BettingState.start(NO_LIMIT), (0, 4, 5)
     while state.round < 3:
         state = state.apply(CALL)
-    offered = {action for action, _ in zip(*agent.position(state.rounds, board).probabilities(), strict=True)}  # type: ignore[union-attr]
+    offered = {action for action, _ in zip(*agent.position(state.rounds, board, 0).probabilities(), strict=True)}  # type: ignore[union-attr]
     assert offered == {CALL, 300}
     answers = {}
     for bet in (300, 217, 218, 699):
         raised = state.apply(bet)
-        position = agent.position(raised.rounds, board)
+        position = agent.position(raised.rounds, board, 0)
         assert position is not None
         tree = position.subgame.tree
         assert tree.chips[position.node].tolist() == list(raised.spent)
@@ -128,7 +128,7 @@ def test_a_bet_off_the_tree_is_added_and_not_translated() -> None:
         answers[bet] = rows[actions.index(CALL)]
     assert answers[217].sum() > answers[300].sum() > answers[699].sum()  # smaller bets are called more
     again = state.apply(217).apply(434).apply(651)  # beyond the menu's cap
-    assert agent.position(again.rounds, board) is not None
+    assert agent.position(again.rounds, board, 0) is not None
 
 
 def test_later_streets_start_from_the_ranges_of_the_search() -> None:
@@ -136,7 +136,7 @@ def test_later_streets_start_from_the_ranges_of_the_search() -> None:
     board = (0, 4)
     for later in ("solve", "keep"):
         agent = searching(load_player("uniform?menu=pot", NO_LIMIT), iterations=50, later=later)
-        first, second = (agent.position(rounds, board) for rounds in (state.rounds[:-1], state.rounds))
+        first, second = (agent.position(rounds, board, 0) for rounds in (state.rounds[:-1], state.rounds))
         assert first is not None
         assert second is not None
         assert (second.subgame is first.subgame) == (later == "keep")
@@ -173,13 +173,13 @@ def play_random_hands(agent: SearchAgent, hands: int) -> None:
 def test_an_impossible_range_is_taken_as_uniform() -> None:
     agent = searching(load_player("always-fold", LEDUC), iterations=20)  # it never sees a board
     state = BettingState.start(LEDUC).apply(CALL).apply(CALL)
-    position = agent.position(state.rounds, (0,))
+    position = agent.position(state.rounds, (0,), 0)
     assert position is not None
     assert set(position.ranges[0].tolist()) == {0.0, 1.0}
 
 
 def test_the_same_seed_gives_the_same_play_whatever_is_remembered() -> None:
-    base = SolvedAgent(LEDUC)
+    base = solved_agent(LEDUC)
     results = []
     for most_bytes in (0, 10**9):
         agent = searching(base, iterations=10)

@@ -5,6 +5,8 @@ Up to a street it plays another agent, its *blueprint*. When that street is deal
 to the tree, and the street is solved again from its start with the same ranges. A later street is solved again with the
 ranges that follow from the search (`later=solve`), or the solution is kept while it has the line (`later=keep`).
 
+Unsafe search (`safety=none`) takes both ranges as given. Safe search (`safety.py`) is another solve for each player.
+
 A solution depends on the public history only. The agent remembers some, for speed: asked again after it forgot one, it
 solves again and finds the same, as long as iterations stop the solve. With a time limit, answers depend on the machine.
 Where a solve fails or has too little time, the blueprint decides; the agent says so on stderr, once.
@@ -22,14 +24,16 @@ import numpy as np
 
 from equipoise.agents.agent import Agent, Track, Tracked, View, can_fork, track_to
 from equipoise.agents.search.options import SearchOptions
+from equipoise.agents.search.safety import Continuation, Gadget, gadget_of
 from equipoise.agents.search.subgame import OutOfTimeError, Position, Subgame, SubgameRoot, free_holes, solve_subgame
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import BettingState
 from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.tree.boards import PublicCards
 
 MOST_BYTES = 256_000_000  # of solutions that an agent remembers
 Rounds: TypeAlias = tuple[tuple[int, ...], ...]
-Key: TypeAlias = tuple[tuple[int, ...], Rounds]  # a board, and the actions of each round
+Key: TypeAlias = tuple[tuple[int, ...], Rounds, int]  # a board, the actions of each round, and who searches
 
 
 @dataclass(eq=False)
@@ -57,61 +61,69 @@ class SearchAgent(Tracked):
         base = self.blueprint.follow(player, hole)
         return SearchTrack(self, player, hole, base.state, base.board, base.reach, base)
 
-    def position(self, rounds: Rounds, board: tuple[int, ...]) -> Position | None:
-        """Where a hand is in a solution; None where the blueprint decides.
+    def position(self, rounds: Rounds, board: tuple[int, ...], player: int) -> Position | None:
+        """Where a hand is in the solution of a player; None where the blueprint decides.
 
         IN: the actions of each round so far, of which the last is on a street that is searched; the board.
         """
-        street = len(rounds) - 1
-        board = board[: self.rules.board_size(street)]
-        start = self._at_start(rounds[:-1], board)
-        position = start
-        for at, action in enumerate(rounds[-1]):
+        before, actions = rounds[:-1], rounds[-1]
+        board = board[: self.rules.board_size(len(before))]
+        start = self._earlier(before, board, player) if self.options.later == "keep" else None
+        position = start or self._root(before, board, (), player)
+        for at, action in enumerate(actions):
             after = position and position.after(action)
             if after is None:
-                line = rounds[-1][: at + 1]
-                root = self._root(rounds[:-1], board, line, start)
+                line = actions[: at + 1]
+                root = self._root(before, board, line, player)
                 after = root and root.along(line)
             position = after
         return position
 
-    def _at_start(self, before: Rounds, board: tuple[int, ...]) -> Position | None:
-        """The position at the start of a street, before anybody has acted on it."""
-        if len(before) > self.options.street and self.options.later == "keep":
-            ended = self.position(before, board)
-            if ended is not None:
-                return ended.dealt(board)
-        return self._root(before, board, (), None)
+    def _earlier(self, before: Rounds, board: tuple[int, ...], player: int) -> Position | None:
+        """The start of a street in the solution of the street before it."""
+        if len(before) <= self.options.street:
+            return None
+        ended = self.position(before, board, player)
+        return ended and ended.dealt(board)
 
-    def _root(
-        self, before: Rounds, board: tuple[int, ...], line: tuple[int, ...], start: Position | None
-    ) -> Position | None:
-        """The root of the subgame that starts on a street and has a line of actions; `start` has its ranges."""
-        key = board, (*before, line)
+    def _root(self, before: Rounds, board: tuple[int, ...], line: tuple[int, ...], player: int) -> Position | None:
+        """The root of the subgame that starts on a street and has a line of actions."""
+        key = board, (*before, line), player if self.options.safety != "none" else -1
         if key in self._solved:
             self._solved.move_to_end(key)
         else:
-            ranges = self._ranges(before, board) if start is None else start.ranges
-            self._remember(key, self._solve(before, board, line, ranges))
+            self._remember(key, self._solve(before, board, line, player))
         subgame = self._solved[key]
         return None if subgame is None else Position.at_root(subgame)
 
-    def _ranges(self, before: Rounds, board: tuple[int, ...]) -> F64:
+    def _ranges(self, before: Rounds, board: tuple[int, ...], earlier: Position | None) -> F64:
         """[player, hole] both ranges at the start of a street: from the search before it, or from the blueprint."""
-        if len(before) > self.options.street:
-            ended = self.position(before, board)
-            if ended is not None:
-                return ended.dealt(board).ranges
+        if earlier is not None:
+            return earlier.ranges
         state = _state(self.rules, before)
         return np.stack([self.blueprint.range(View(state, player, (), board)) for player in range(PLAYERS)])
 
-    def _solve(self, before: Rounds, board: tuple[int, ...], line: tuple[int, ...], ranges: F64) -> Subgame | None:
-        street = len(before)
-        root = SubgameRoot(self.rules, street, board, max(_state(self.rules, before).spent), ranges)
-        options = self.options
+    def _solve(self, before: Rounds, board: tuple[int, ...], line: tuple[int, ...], player: int) -> Subgame | None:
+        options, street, state = self.options, len(before), _state(self.rules, before)
+        earlier = self._earlier(before, board, player)
+
+        def root_rule(cards: PublicCards) -> Gadget | None:
+            if options.safety == "none":
+                return None
+            if earlier is None:
+                play = Continuation.of_blueprint(self.blueprint, state, board)
+            else:
+                play = Continuation(earlier.subgame.tree, earlier.node, earlier.subgame.rows)
+            return play and gadget_of(play, cards, max(state.spent), player, options.safety)
+
         try:
             return solve_subgame(
-                root, options.menu(street), line, iterations=options.iterations_on(street), seconds=options.seconds
+                SubgameRoot(self.rules, street, board, max(state.spent), self._ranges(before, board, earlier)),
+                options.menu(street),
+                line,
+                iterations=options.iterations_on(street),
+                seconds=options.seconds,
+                root_rule=root_rule,
             )
         except Exception as error:  # at the table, any answer is better than none
             if not self._failed:
@@ -154,7 +166,7 @@ class SearchTrack:
         agent = self.agent
         if self.state.round < agent.options.street:
             return self.base.probabilities()
-        position = agent.position(self.state.rounds, self.board)
+        position = agent.position(self.state.rounds, self.board, self.player)
         if position is None:
             view = View(self.state, self.player, (), self.board)
             return track_to(agent.blueprint.follow(self.player, self.hole), view).probabilities()

@@ -8,11 +8,12 @@ menu lacks.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from math import ceil, inf
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from equipoise.core.jit import F32, F64, I32, I64
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
-from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.solvers.vector_cfr import RootRule, VectorCFR
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree, Root, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.engine import Engine
@@ -120,12 +121,22 @@ class Subgame:
         raise KeyError(board)
 
 
+MakeRule: TypeAlias = Callable[[PublicCards], RootRule | None]
+
+
 def solve_subgame(
-    root: SubgameRoot, menu: BetMenu | None, line: tuple[int, ...] = (), *, iterations: int, seconds: float = inf
+    root: SubgameRoot,
+    menu: BetMenu | None,
+    line: tuple[int, ...] = (),
+    *,
+    iterations: int,
+    seconds: float = inf,
+    root_rule: MakeRule | None = None,
 ) -> Subgame:
     """Solve a subgame. Actions of `line`, which starts at the root, are added where the menu lacks them.
 
-    It stops after some iterations or seconds, and raises `OutOfTimeError` where these do not suffice for a few.
+    `root_rule` makes a decision before the root (`safety.py`). The solve stops after some iterations or
+    seconds, and raises `OutOfTimeError` where these do not suffice for a few.
     """
     _warm_up()
     end = time.perf_counter() + seconds
@@ -134,7 +145,7 @@ def solve_subgame(
     if cards.root_street != root.street:
         raise InputError(f"{root.rules.street_name(root.street)} deals no card", remedy="search from another street")
     engine = Engine(tree, cards)
-    solver = VectorCFR(engine, VARIANT)
+    solver = VectorCFR(engine, VARIANT, root=root_rule(cards) if root_rule else None)
     run_until(solver, iterations, end)
     solver.fill_gaps()
     table_row = np.full(len(tree), -1, np.int32)
