@@ -119,10 +119,17 @@ class BettingTree:
                 node = self._step(node, action)
         return node
 
-    def _step(self, node: int, action: int) -> int:
+    def child(self, node: int, action: int) -> int | None:
+        """The node that an action leads to, through a deal; None if the tree does not have it."""
         for child in self.children(node):
             if self.action[child] == action:
                 return int(self.first_child[child]) if self.kind[child] == DEAL else child
+        return None
+
+    def _step(self, node: int, action: int) -> int:
+        child = self.child(node, action)
+        if child is not None:
+            return child
         offered = ", ".join(str(int(self.action[child])) for child in self.children(node))
         raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
 

@@ -11,6 +11,7 @@ from equipoise.agents.agent import Agent, View, track_to
 from equipoise.agents.named import load_agent, load_player
 from equipoise.agents.search.agent import Rounds, SearchAgent
 from equipoise.agents.search.options import SearchOptions
+from equipoise.agents.search.safety import Gadget
 from equipoise.agents.search.subgame import Position, free_holes
 from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.cards.deck import hole_cards
@@ -27,7 +28,7 @@ from solved_games import solved_agent
 
 def searching(base: Agent, street: int = 1, iterations: int = 300, **more: object) -> SearchAgent:
     bets = None if base.rules.limit else MENU
-    options = SearchOptions(street, base.rules, iterations, bets=bets, later_bets=bets)
+    options = SearchOptions(street, base.rules, iterations, bets=bets, later_bets=bets, safety="none")
     return SearchAgent("searching", base, replace(options, **more))  # type: ignore[arg-type]
 
 
@@ -60,6 +61,30 @@ def test_search_needs_the_right_ranges_and_repairs_a_bad_blueprint() -> None:
             assert exact(twin("twin", base, searching(base).options)) > 400
 
 
+class SwappedAlternatives(Gadget):
+    """A wrong twin: the opponent leaves for the negative of what it would get."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.alternatives = -self.alternatives
+
+
+def test_safe_search_keeps_what_the_blueprint_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gadget is never more exploitable than the blueprint; combined with the range it repairs as well."""
+    found = {}
+    for noise in (0.0, 0.02, 0.5):
+        for safety in ("none", "gadget", "combined"):
+            found[noise, safety] = exact(searching(solved_agent(LEDUC, noise), iterations=100, safety=safety))
+        blueprint = exact(solved_agent(LEDUC, noise))
+        assert found[noise, "gadget"] < blueprint + 10
+        assert found[noise, "combined"] < blueprint + 10
+    assert found[0.0, "none"] > 15 > 10 > found[0.0, "gadget"]  # unsafe search harms an equilibrium
+    assert found[0.02, "combined"] < min(found[0.02, "none"], found[0.02, "gadget"]) / 2
+    assert found[0.5, "combined"] < found[0.5, "gadget"] / 5
+    monkeypatch.setattr("equipoise.agents.search.safety.Gadget", SwappedAlternatives)
+    assert exact(searching(solved_agent(LEDUC), iterations=100, safety="gadget")) > 100
+
+
 def all_states(rules: GameRules, hands: int, seed: int) -> list[tuple[BettingState, tuple[int, ...]]]:
     """Decisions of random hands, with their boards."""
     rng, found = Random(seed), []
@@ -71,9 +96,10 @@ def all_states(rules: GameRules, hands: int, seed: int) -> list[tuple[BettingSta
     return found
 
 
+@pytest.mark.parametrize("safety", ["none", "combined"])
 @pytest.mark.parametrize("later", ["solve", "keep"])
-def test_tracks_are_the_answers_about_all_holes(later: str) -> None:
-    agent = searching(load_player("uniform?menu=pot", NO_LIMIT), iterations=5, later=later)
+def test_tracks_are_the_answers_about_all_holes(later: str, safety: str) -> None:
+    agent = searching(load_player("uniform?menu=pot", NO_LIMIT), iterations=5, later=later, safety=safety)
     rules = agent.rules
     for state, board in all_states(rules, 6, seed=3):
         free = free_holes(rules, board)
@@ -148,7 +174,8 @@ def test_later_streets_start_from_the_ranges_of_the_search() -> None:
 def test_random_hands_with_a_tiny_time_limit(capfd: pytest.CaptureFixture[str]) -> None:
     """No illegal action and no exception; the blueprint steps in, and the agent says so once."""
     for seconds, failures in ((1e-9, 1), (0.004, 1), (np.inf, 0)):
-        agent = searching(load_player("uniform?menu=pot", NO_LIMIT), iterations=10, seconds=seconds)
+        blueprint = load_player("uniform?menu=pot", NO_LIMIT)
+        agent = searching(blueprint, iterations=10, seconds=seconds, safety="combined")
         play_random_hands(agent, 60)
         assert capfd.readouterr().err.count("the blueprint decides") <= failures
         assert any(found is None for found in agent._solved.values()) or seconds > 1e-6
@@ -156,7 +183,7 @@ def test_random_hands_with_a_tiny_time_limit(capfd: pytest.CaptureFixture[str]) 
 
 @pytest.mark.slow
 def test_100_000_random_hands_with_a_tiny_time_limit() -> None:
-    play_random_hands(searching(load_player("uniform?menu=pot", NO_LIMIT), seconds=0.002), 100_000)
+    play_random_hands(searching(load_player("uniform?menu=pot", NO_LIMIT), seconds=0.002, safety="combined"), 100_000)
 
 
 def play_random_hands(agent: SearchAgent, hands: int) -> None:

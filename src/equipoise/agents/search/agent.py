@@ -5,7 +5,8 @@ Up to a street it plays another agent, its *blueprint*. When that street is deal
 to the tree, and the street is solved again from its start with the same ranges. A later street is solved again with the
 ranges that follow from the search (`later=solve`), or the solution is kept while it has the line (`later=keep`).
 
-Unsafe search (`safety=none`) takes both ranges as given. Safe search (`safety.py`) is another solve for each player.
+Unsafe search (`safety=none`) takes both ranges as given: one solve serves both players. Safe search (`safety.py`) does
+not trust the opponent's range, and solves for one player.
 
 A solution depends on the public history only. The agent remembers some, for speed: asked again after it forgot one, it
 solves again and finds the same, as long as iterations stop the solve. With a time limit, answers depend on the machine.
@@ -25,10 +26,20 @@ import numpy as np
 from equipoise.agents.agent import Agent, Track, Tracked, View, can_fork, track_to
 from equipoise.agents.search.options import SearchOptions
 from equipoise.agents.search.safety import Continuation, Gadget, gadget_of
-from equipoise.agents.search.subgame import OutOfTimeError, Position, Subgame, SubgameRoot, free_holes, solve_subgame
+from equipoise.agents.search.subgame import (
+    MOST_NODES,
+    OutOfTimeError,
+    Position,
+    Subgame,
+    SubgameRoot,
+    free_holes,
+    solve_subgame,
+)
+from equipoise.core.errors import InputError
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import BettingState
 from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.tree.betting_tree import Root, build_tree
 from equipoise.tree.boards import PublicCards
 
 MOST_BYTES = 256_000_000  # of solutions that an agent remembers
@@ -69,15 +80,32 @@ class SearchAgent(Tracked):
         before, actions = rounds[:-1], rounds[-1]
         board = board[: self.rules.board_size(len(before))]
         start = self._earlier(before, board, player) if self.options.later == "keep" else None
-        position = start or self._root(before, board, (), player)
-        for at, action in enumerate(actions):
-            after = position and position.after(action)
-            if after is None:
-                line = actions[: at + 1]
-                root = self._root(before, board, line, player)
-                after = root and root.along(line)
-            position = after
-        return position
+        found = start and start.along(actions)
+        if found is None:
+            try:
+                line = self._line(before, actions)
+            except InputError as error:  # a tree that is too large
+                return self._give_up(error)
+            root = self._root(before, board, line, player)
+            found = root and root.along(actions)
+        return found
+
+    def _line(self, before: Rounds, actions: tuple[int, ...]) -> tuple[int, ...]:
+        """The part of a street's actions that its tree needs as a line: up to the last one that is not on the menu."""
+        if self.options.bets is None:
+            return ()
+        menu, root = self.options.menu(len(before)), Root(len(before), max(_state(self.rules, before).spent))
+        line: tuple[int, ...] = ()
+        while True:
+            tree, node = build_tree(self.rules, menu, root, MOST_NODES, line), 0
+            for at, action in enumerate(actions):
+                child = tree.child(node, action)
+                if child is None:
+                    line = actions[: at + 1]
+                    break
+                node = child
+            else:
+                return line
 
     def _earlier(self, before: Rounds, board: tuple[int, ...], player: int) -> Position | None:
         """The start of a street in the solution of the street before it."""
@@ -126,11 +154,14 @@ class SearchAgent(Tracked):
                 root_rule=root_rule,
             )
         except Exception as error:  # at the table, any answer is better than none
-            if not self._failed:
-                why = "too little time" if isinstance(error, OutOfTimeError) else error
-                print(f"{self.name}: a search failed ({why}); the blueprint decides there", file=sys.stderr)
-            self._failed = True
-            return None
+            return self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """Say, once, that a search failed."""
+        if not self._failed:
+            why = "too little time" if isinstance(error, OutOfTimeError) else error
+            print(f"{self.name}: a search failed ({why}); the blueprint decides there", file=sys.stderr)
+        self._failed = True
 
     def _remember(self, key: Key, subgame: Subgame | None) -> None:
         self._solved[key] = subgame

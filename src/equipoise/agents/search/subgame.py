@@ -24,7 +24,7 @@ from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import RootRule, VectorCFR
-from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree, Root, build_tree
+from equipoise.tree.betting_tree import BettingTree, Root, build_tree
 from equipoise.tree.boards import PublicCards, deal_boards
 from equipoise.walk.engine import Engine
 from equipoise.walk.regret_matching import strategy_rows
@@ -177,6 +177,7 @@ def _warm_up() -> None:
     solver = VectorCFR(Engine(build_tree(rules), deal_boards(rules)), VARIANT)
     solver.run(1)
     solver.fill_gaps()
+    solver.exploitability()
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,33 +200,19 @@ class Position:
         actions = tuple(int(tree.action[child]) for child in tree.children(self.node))
         return actions, self.subgame.rows(self.node, self.board)
 
-    def after(self, action: int) -> Position | None:
-        """The position after an action; None if the subgame's tree does not have it."""
-        tree = self.subgame.tree
-        actions, rows = self.probabilities()
-        if action not in actions:
-            return None
-        at = actions.index(action)
-        child = tree.children(self.node)[at]
-        ranges = self.ranges.copy()
-        ranges[tree.player[self.node]] *= rows[at]
-        return replace(self, node=int(tree.first_child[child]) if tree.kind[child] == DEAL else child, ranges=ranges)
-
-    def along(self, line: tuple[int, ...]) -> Position:
-        """The position after a line of actions that the tree has."""
-        position = self
+    def along(self, line: tuple[int, ...]) -> Position | None:
+        """The position after some actions; None if the subgame's tree does not have them."""
+        tree, node, ranges = self.subgame.tree, self.node, self.ranges.copy()
         for action in line:
-            after = position.after(action)
-            assert after is not None
-            position = after
-        return position
+            child = tree.child(node, action)
+            if child is None:
+                return None
+            at = [int(tree.action[below]) for below in tree.children(node)].index(action)
+            ranges[tree.player[node]] *= self.subgame.rows(node, self.board)[at]
+            node = child
+        return replace(self, node=node, ranges=ranges)
 
     def dealt(self, board: tuple[int, ...]) -> Position:
         """The position after a deal; `board` is the whole board so far."""
         free = free_holes(self.subgame.cards.rules, board)
         return replace(self, board=board, ranges=self.ranges * free)
-
-    @property
-    def is_decision(self) -> bool:
-        """Is there somebody to act?"""
-        return bool(self.subgame.tree.kind[self.node] == DECISION)
