@@ -85,7 +85,8 @@ class SearchAgent(Tracked):
             try:
                 line = self._line(before, actions)
             except InputError as error:  # a tree that is too large
-                return self._give_up(error)
+                self._give_up(error)
+                return None
             root = self._root(before, board, line, player)
             found = root and root.along(actions)
         return found
@@ -142,7 +143,7 @@ class SearchAgent(Tracked):
                 play = Continuation.of_blueprint(self.blueprint, state, board)
             else:
                 play = Continuation(earlier.subgame.tree, earlier.node, earlier.subgame.rows)
-            return play and gadget_of(play, cards, max(state.spent), player, options.safety)
+            return gadget_of(play, cards, max(state.spent), player, options.safety) if play else None
 
         try:
             return solve_subgame(
@@ -154,7 +155,8 @@ class SearchAgent(Tracked):
                 root_rule=root_rule,
             )
         except Exception as error:  # at the table, any answer is better than none
-            return self._give_up(error)
+            self._give_up(error)
+            return None
 
     def _give_up(self, error: Exception) -> None:
         """Say, once, that a search failed."""

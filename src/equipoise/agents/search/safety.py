@@ -6,7 +6,7 @@ exploitable than what gave the alternatives: here a best response to the play th
 the range that leads to the root with the holes that enter.
 
 The choice is no node of the tree: a root rule (`solvers/vector_cfr.py`) keeps its regrets and scales the opponent's
-range between walks.
+range between iterations.
 """
 
 from __future__ import annotations
@@ -39,30 +39,26 @@ class Gadget:
     range: F64
     share: float
     regret: F64 = field(init=False)  # [ENTER or LEAVE, hole]
+    entering: F64 = field(init=False)  # the probability that a hole enters
 
     def __post_init__(self) -> None:
         self.regret = np.zeros((2, len(self.range)))
+        self.entering = np.full(len(self.range), 0.5)
 
-    def entering(self) -> F64:
-        """The probability that each hole enters."""
-        positive = np.maximum(self.regret, 0)
-        total = positive.sum(axis=0)
-        return np.where(total > 0, positive[ENTER] / np.where(total > 0, total, 1), 0.5)
-
-    def before_walk(self, walker: int, ranges: tuple[F32, F32]) -> None:
+    def before_iteration(self, ranges: tuple[F32, F32]) -> None:
         """Give the opponent the range that enters."""
-        if walker != self.opponent:
-            entering = self.range.mean() * self.entering()
-            ranges[self.opponent][:] = self.share * entering + (1 - self.share) * self.range
+        share = self.share * self.range.mean()
+        ranges[self.opponent][:] = share * self.entering + (1 - self.share) * self.range
 
-    def after_walk(self, walker: int, values: F32, discounts: F64) -> None:
+    def after_iteration(self, values: tuple[F32, F32], discounts: F64) -> None:
         """Regret matching between entering and leaving."""
-        if walker == self.opponent:
-            worth = np.stack([values.astype(np.float64), self.alternatives])
-            enter = self.entering()
-            value = enter * worth[ENTER] + (1 - enter) * worth[LEAVE]
-            self.regret *= np.where(self.regret > 0, discounts[0], discounts[1])
-            self.regret += worth - value
+        gain = values[self.opponent] - self.alternatives
+        self.regret *= np.where(self.regret > 0, discounts[0], discounts[1])
+        self.regret[ENTER] += (1 - self.entering) * gain
+        self.regret[LEAVE] -= self.entering * gain
+        positive = np.maximum(self.regret, 0)
+        total = positive[ENTER] + positive[LEAVE]
+        self.entering = np.divide(positive[ENTER], total, out=np.full_like(total, 0.5), where=total > 0)
 
 
 @dataclass(frozen=True, eq=False)
