@@ -27,13 +27,13 @@ QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
 
 class RootRule(Protocol):
-    """A decision before the root: it changes the ranges that players bring to the root, between iterations."""
+    """A decision before the root: it changes the ranges that players bring to the root, walk by walk."""
 
-    def before_iteration(self, ranges: tuple[F32, F32]) -> None:
+    def before_walk(self, walker: int, ranges: tuple[F32, F32]) -> None:
         """Change the ranges in place. IN OUT: float[hole of the root's list] of each player."""
 
-    def after_iteration(self, values: tuple[F32, F32], discounts: F64) -> None:
-        """See both players' counterfactual values at the root: float[hole of the root's list]."""
+    def after_walk(self, walker: int, values: F32, discounts: F64) -> None:
+        """See the walker's counterfactual values at the root: float[hole of the root's list]."""
 
 
 @dataclass(eq=False)
@@ -69,28 +69,30 @@ class VectorCFR:
         """Run more iterations."""
         engine = self.engine
         tables = engine.tables(self.current, self.regret, self.average, self.scale)
-        alone = not engine.in_threads
-        at_once = QUIET_ITERATIONS if alone and self.root is None else 1
+        alone = not engine.in_threads and self.root is None
         plans = engine.plan(0), engine.plan(1)
         done = 0
         while done < iterations:
-            count = min(at_once, iterations - done)
+            count = min(QUIET_ITERATIONS, iterations - done) if alone else 1
             coming = range(self.iteration + 1, self.iteration + count + 1)
             factors = np.array([(*self._discounts(t), phase(t)) for t in coming])
             rule = self._rule(tables, factors[0])
-            if self.root:
-                self.root.before_iteration(engine.root_reach)
             if alone:
                 run_iterations(factors, plans[0], plans[1].root_reach, plans[1].root_value, rule, engine.buffers[0])
             else:
                 for plan in plans:
-                    engine.run_walk(plan, [rule] * max(1, engine.threads), 8 * engine.threads)
-            if self.root:
-                self.root.after_iteration((plans[0].root_value, plans[1].root_value), factors[0])
+                    self._walk(plan, rule, factors[0])
             self.iteration += count
             done += count
             if self.on_iteration:
                 self.on_iteration(self.iteration)
+
+    def _walk(self, plan: Plan, rule: HoleRule, discounts: F64) -> None:
+        if self.root:
+            self.root.before_walk(plan.walker, self.engine.root_reach)
+        self.engine.run_walk(plan, [rule] * max(1, self.engine.threads), 8 * self.engine.threads)
+        if self.root:
+            self.root.after_walk(plan.walker, plan.root_value, discounts)
 
     def _rule(self, tables: Tables, factors: F64) -> HoleRule:
         return HoleRule(tables, UPDATE, True, self.predicted is not None, *(np.float32(factor) for factor in factors))

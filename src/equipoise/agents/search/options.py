@@ -13,7 +13,7 @@ from equipoise.games.rules import STREETS, GameRules
 KEYS = ("search", "iterations", "time", "bets", "later", "safety")
 LATER = ("solve", "keep")
 SAFETY = ("combined", "gadget", "none")
-ITERATIONS = (80, 200)  # before the last street, and on it
+ITERATIONS = (80, 150)  # before the last street, and on it
 MOST_ITERATIONS = 1_000_000
 BETS, LATER_BETS = "search", "search-later"
 

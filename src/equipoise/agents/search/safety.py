@@ -6,7 +6,7 @@ exploitable than what gave the alternatives: here a best response to the play th
 the range that leads to the root with the holes that enter.
 
 The choice is no node of the tree: a root rule (`solvers/vector_cfr.py`) keeps its regrets and scales the opponent's
-range between iterations.
+range between walks.
 """
 
 from __future__ import annotations
@@ -45,14 +45,18 @@ class Gadget:
         self.regret = np.zeros((2, len(self.range)))
         self.entering = np.full(len(self.range), 0.5)
 
-    def before_iteration(self, ranges: tuple[F32, F32]) -> None:
+    def before_walk(self, walker: int, ranges: tuple[F32, F32]) -> None:
         """Give the opponent the range that enters."""
+        if walker == self.opponent:
+            return
         share = self.share * self.range.mean()
         ranges[self.opponent][:] = share * self.entering + (1 - self.share) * self.range
 
-    def after_iteration(self, values: tuple[F32, F32], discounts: F64) -> None:
+    def after_walk(self, walker: int, values: F32, discounts: F64) -> None:
         """Regret matching between entering and leaving."""
-        gain = values[self.opponent] - self.alternatives
+        if walker != self.opponent:
+            return
+        gain = values - self.alternatives
         self.regret *= np.where(self.regret > 0, discounts[0], discounts[1])
         self.regret[ENTER] += (1 - self.entering) * gain
         self.regret[LEAVE] -= self.entering * gain
