@@ -197,6 +197,19 @@ def play_random_hands(agent: SearchAgent, hands: int) -> None:
             state = state.apply(action)
 
 
+def test_a_subgame_that_does_not_fit_into_memory_is_left_to_the_blueprint(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    blueprint = solved_agent(LEDUC)
+    monkeypatch.setattr("equipoise.agents.search.subgame.available_memory", lambda: 1000)
+    agent = searching(blueprint)
+    state = BettingState.start(LEDUC).apply(CALL).apply(CALL)
+    for hole in (2, 3, 4):
+        view = View(state, 0, (hole,), (0,))
+        assert agent.probabilities(view) == pytest.approx(blueprint.probabilities(view))
+    assert capfd.readouterr().err.count("GB are free") == 1
+
+
 def test_an_impossible_range_is_taken_as_uniform() -> None:
     agent = searching(load_player("always-fold", LEDUC), iterations=20)  # it never sees a board
     state = BettingState.start(LEDUC).apply(CALL).apply(CALL)

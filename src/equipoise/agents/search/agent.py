@@ -43,6 +43,7 @@ from equipoise.tree.betting_tree import Root, build_tree
 from equipoise.tree.boards import PublicCards
 
 MOST_BYTES = 256_000_000  # of solutions that an agent remembers
+KEY_BYTES = 2_000
 Rounds: TypeAlias = tuple[tuple[int, ...], ...]
 Key: TypeAlias = tuple[tuple[int, ...], Rounds, int]  # a board, the actions of each round, and who searches
 
@@ -167,10 +168,15 @@ class SearchAgent(Tracked):
 
     def _remember(self, key: Key, subgame: Subgame | None) -> None:
         self._solved[key] = subgame
-        held = sum(known.nbytes for known in self._solved.values() if known)
+        held = sum(map(_bytes_of, self._solved.values()))
         while held > self.most_bytes and len(self._solved) > 1:
             _, oldest = self._solved.popitem(last=False)
-            held -= oldest.nbytes if oldest else 0
+            held -= _bytes_of(oldest)
+
+
+def _bytes_of(solved: Subgame | None) -> int:
+    """Bytes that the agent counts for a solution; a failed one leaves a key."""
+    return KEY_BYTES + (solved.nbytes if solved else 0)
 
 
 def _state(rules: GameRules, rounds: Rounds) -> BettingState:

@@ -20,6 +20,7 @@ import numpy as np
 from equipoise.cards.symmetry import hole_card_table, renamed_cards, renamed_holes, renamings_that_keep
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I32, I64
+from equipoise.core.machine import available_memory
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -80,7 +81,7 @@ class Subgame:
     average: F32
     iterations: int
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes that it holds."""
         return int(self.average.nbytes + sum(part.nbytes for part in self.cards.arrays))
@@ -145,6 +146,11 @@ def solve_subgame(
     if cards.root_street != root.street:
         raise InputError(f"{root.rules.street_name(root.street)} deals no card", remedy="search from another street")
     engine = Engine(tree, cards)
+    needed, free = 2 * engine.slots * np.dtype(engine.precision).itemsize, available_memory()
+    if needed > free / 2:
+        raise InputError(
+            f"its tables need {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free", remedy="search a later street"
+        )
     solver = VectorCFR(engine, VARIANT, root=root_rule(cards) if root_rule else None)
     run_until(solver, iterations, end)
     solver.fill_gaps()
