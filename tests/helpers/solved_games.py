@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations
+from itertools import permutations
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from small_games import tree_of
 
 @cache
 def solved_agent(rules: GameRules, noise: float = 0.0, iterations: int = 1000) -> TableAgent:
-    """Plays a solved game of two streets; after the first, in part (`noise`) at random."""
+    """Plays a solved game; after the first street, in part (`noise`) at random."""
     tree, cards = tree_of(rules), deal_boards(rules)
     engine = Engine(tree, cards, precision=np.float64)
     solver = VectorCFR(engine, "steep")
@@ -34,7 +34,7 @@ def solved_agent(rules: GameRules, noise: float = 0.0, iterations: int = 1000) -
     layout = SlotLayout(tree, buckets.buckets)
     stored = np.zeros(layout.slots, np.float32)
     for street in range(rules.rounds):
-        for board in combinations(range(rules.deck.size), rules.board_size(street)):
+        for board in permutations(range(rules.deck.size), rules.board_size(street)):
             cells = buckets.buckets_of_board(street, board)
             for node in np.flatnonzero((tree.kind == DECISION) & (tree.street == street)).tolist():
                 rows, share = play.rows(node, board), noise if street else 0.0
