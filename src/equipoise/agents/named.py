@@ -3,14 +3,15 @@
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
 how bets outside the tree are read (`agents/translate.py`), `menu` the bet menu of a named agent in a no-limit game,
 `strategy` the average or current strategy of a run, from its newest checkpoint, `device` where networks run (cpu,
-cuda). `my_bot.py:agent` is a function of a
-view, or an agent, in a Python file; `package.module:agent` in a module (`agents/user_code.py`).
+cuda). `search` is the street from which the agent solves the rest of a hand (`agents/search/`), with options of its
+own (`agents/search/options.py`). `my_bot.py:agent` is a function of a view, or an agent, in a Python file;
+`package.module:agent` in a module (`agents/user_code.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
@@ -22,7 +23,11 @@ from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import NAMES, CardBlindStrategy, Strategy
 from equipoise.agents.function import FunctionStrategy
 from equipoise.agents.postprocess import PostProcess, process_profile
+from equipoise.agents.search.agent import SearchAgent
+from equipoise.agents.search.options import KEYS as SEARCH_OPTIONS
+from equipoise.agents.search.options import SearchOptions
 from equipoise.agents.table import TableAgent
+from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.agents.translate import TRANSLATIONS
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.agents.user_code import is_reference, load_object
@@ -42,7 +47,7 @@ from equipoise.tree.infosets import SlotLayout
 if TYPE_CHECKING:
     from equipoise.deep.file import NetworkFile
 
-OPTIONS = ("post", "translate", "menu", "strategy", "device")
+OPTIONS = ("post", "translate", "menu", "strategy", "device", *SEARCH_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class What:
     menu: str | None
     strategy: str | None = None
     device: str | None = None
+    search: dict[str, str] = field(default_factory=dict)  # options of the search, if there is one
 
     @classmethod
     def read(cls, text: str, menu: str | None = None) -> What:
@@ -70,7 +76,12 @@ class What:
         translate = options.get("translate", TRANSLATIONS[0])
         if translate not in TRANSLATIONS:
             raise InputError(f"translate={shown(translate)}", remedy=f"use {', '.join(TRANSLATIONS)}")
-        found = cls(name, post, translate, options.get("menu", menu), options.get("strategy"), options.get("device"))
+        search = {key: options[key] for key in SEARCH_OPTIONS if key in options}
+        if search and "search" not in search:
+            raise InputError(f"{next(iter(search))} of {shown(text)}, and no search", remedy="add e.g. search=turn")
+        found = cls(
+            name, post, translate, options.get("menu", menu), options.get("strategy"), options.get("device"), search
+        )
         if found.is_stored:
             if name.endswith(".py"):
                 raise InputError(f"{name} is a Python file", remedy=f"name the agent in it, e.g. {name}:agent")
@@ -81,7 +92,7 @@ class What:
             raise InputError(f"no run {shown(name)}, so no device={shown(found.device)}", remedy="name a run")
         if found.strategy is not None:
             raise InputError(f"no run {shown(name)}, so no strategy={shown(found.strategy)}", remedy="name a run")
-        if found.is_own and set(options) - {"menu"}:
+        if found.is_own and set(options) - {"menu", *search}:
             raise InputError(f"options for {shown(name)}", remedy="leave them out: the agent decides by itself")
         if name not in NAMES and not found.is_own:
             raise no_such(
@@ -167,6 +178,12 @@ def load_player(what: str, game: str | GameRules = "", menu: str | None = None, 
     `copied` reads its strategy into memory: for servers, which must survive a truncated file.
     """
     asked = What.read(what, menu)
+    agent = _load(asked, what, game, copied=copied)
+    return SearchAgent(what, agent, SearchOptions.read(asked.search, agent.rules)) if asked.search else agent
+
+
+def _load(asked: What, what: str, game: str | GameRules, *, copied: bool) -> Agent:
+    """The agent of a WHAT, without its search."""
     if asked.is_own:
         if asked.menu is not None:
             raise InputError(f"a menu for {asked.name}", remedy="leave it out: the agent chooses its bets itself")
@@ -280,6 +297,10 @@ def load_agent(
         strategy, bets = as_strategy(what, rules, menu)
         return strategy, rules, bets
     asked = What.read(what, menu)
+    if asked.search:
+        agent = load_player(what, game, menu)
+        strategy, bets = as_strategy(agent, agent.rules, None)
+        return strategy, agent.rules, bets
     if asked.is_own:
         agent = asked.own(game)
         strategy, bets = as_strategy(agent, agent.rules, asked.menu)
@@ -316,6 +337,10 @@ def as_strategy(
         if menu is not None and menu != what.tree.menu:
             raise InputError(f"{what.name} has bets of its own", remedy="leave out the menu")
         return what.strategy(), what.tree.menu
+    if isinstance(what, SearchAgent):
+        as_agent(what, rules)
+        bets = what.blueprint.tree.menu if isinstance(what.blueprint, TreeAgent) else None
+        return TrackedStrategy(what), bets if menu is None else menu
     if isinstance(what, FunctionAgent) or _is_function(what):
         agent = as_agent(what, rules)
         assert isinstance(agent, FunctionAgent)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from equipoise.bench.measure import Benchmark
 from equipoise.core.errors import InputError, shown
 
-_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "cluster", "deep", "play")
+_GROUPS = ("cards", "tree", "engine", "abstraction", "solvers", "cfr-br", "cluster", "deep", "play", "search")
 
 
 def group_names() -> tuple[str, ...]:

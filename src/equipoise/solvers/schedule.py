@@ -45,6 +45,12 @@ def practical(t: int) -> Discounts:
     return Discounts(power / (power + 1), 0.5, (since / (since + 1)) ** 3)
 
 
+def steep(t: int) -> Discounts:
+    """Discounted with gamma 4: for solves that end after some tens of iterations, at any of them."""
+    power = (t - 1) ** 1.5
+    return Discounts(power / (power + 1), 0.5, ((t - 1) / t) ** 4)
+
+
 def predictive(t: int) -> Discounts:
     """Farina and others 2021: CFR+ that plays by the regrets it expects; iteration t counts t squared."""
     return Discounts(1.0, 0.0, ((t - 1) / t) ** 2)
@@ -56,6 +62,7 @@ SCHEDULES: dict[str, Callable[[int], Discounts]] = {
     "linear": linear,
     "discounted": discounted,
     "practical": practical,
+    "steep": steep,
     "predictive": predictive,
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,16 @@ from equipoise.walk.walk import WHOLE, walk_boards
 QUIET_ITERATIONS = 1000  # at most, in one call of the compiled loop
 
 
+class RootRule(Protocol):
+    """A decision before the root: it changes the ranges that players bring to the root, walk by walk."""
+
+    def before_walk(self, walker: int, ranges: tuple[F32, F32]) -> None:
+        """Change the ranges in place. IN OUT: float[hole of the root's list] of each player."""
+
+    def after_walk(self, walker: int, values: F32, discounts: F64) -> None:
+        """See the walker's counterfactual values at the root: float[hole of the root's list]."""
+
+
 @dataclass(eq=False)
 class VectorCFR:
     """A solve in progress: tables of regret and average strategy on an engine."""
@@ -38,6 +48,7 @@ class VectorCFR:
     predicted: Any = None  # the table that the predictive variant plays by
     scale: Any = None  # of 16-bit tables
     on_iteration: Callable[[int], None] | None = field(default=None, repr=False)
+    root: RootRule | None = None
 
     def __post_init__(self) -> None:
         self._discounts = schedule(self.variant)
@@ -58,26 +69,30 @@ class VectorCFR:
         """Run more iterations."""
         engine = self.engine
         tables = engine.tables(self.current, self.regret, self.average, self.scale)
-        alone = not engine.in_threads
+        alone = not engine.in_threads and self.root is None
+        plans = engine.plan(0), engine.plan(1)
         done = 0
         while done < iterations:
             count = min(QUIET_ITERATIONS, iterations - done) if alone else 1
             coming = range(self.iteration + 1, self.iteration + count + 1)
             factors = np.array([(*self._discounts(t), phase(t)) for t in coming])
+            rule = self._rule(tables, factors[0])
             if alone:
-                self._run_alone(tables, factors)
+                run_iterations(factors, plans[0], plans[1].root_reach, plans[1].root_value, rule, engine.buffers[0])
             else:
-                for walker in range(2):
-                    engine.walk(walker, self._rule(tables, factors[0]))
+                for plan in plans:
+                    self._walk(plan, rule, factors[0])
             self.iteration += count
             done += count
             if self.on_iteration:
                 self.on_iteration(self.iteration)
 
-    def _run_alone(self, tables: Tables, factors: F64) -> None:
-        plans, rule = [self.engine.plan(walker) for walker in range(2)], self._rule(tables, factors[0])
-        other = plans[1]
-        run_iterations(factors, plans[0], other.root_reach, other.root_value, rule, self.engine.buffers[0])
+    def _walk(self, plan: Plan, rule: HoleRule, discounts: F64) -> None:
+        if self.root:
+            self.root.before_walk(plan.walker, self.engine.root_reach)
+        self.engine.run_walk(plan, [rule] * max(1, self.engine.threads), 8 * self.engine.threads)
+        if self.root:
+            self.root.after_walk(plan.walker, plan.root_value, discounts)
 
     def _rule(self, tables: Tables, factors: F64) -> HoleRule:
         return HoleRule(tables, UPDATE, True, self.predicted is not None, *(np.float32(factor) for factor in factors))

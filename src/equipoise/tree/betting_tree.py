@@ -8,6 +8,7 @@ board is still to be completed. `BettingState` is the slow twin in the tests.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -118,10 +119,17 @@ class BettingTree:
                 node = self._step(node, action)
         return node
 
-    def _step(self, node: int, action: int) -> int:
+    def child(self, node: int, action: int) -> int | None:
+        """The node that an action leads to, through a deal; None if the tree does not have it."""
         for child in self.children(node):
             if self.action[child] == action:
                 return int(self.first_child[child]) if self.kind[child] == DEAL else child
+        return None
+
+    def _step(self, node: int, action: int) -> int:
+        child = self.child(node, action)
+        if child is not None:
+            return child
         offered = ", ".join(str(int(self.action[child])) for child in self.children(node))
         raise InputError(f"action {action} is not in the tree", remedy=f"offered here: {offered}")
 
@@ -155,19 +163,27 @@ class Root:
 
 
 def build_tree(
-    game: GameRules | str, menu: BetMenu | str | None = None, root: Root | None = None, most_nodes: int = MOST_NODES
+    game: GameRules | str,
+    menu: BetMenu | str | None = None,
+    root: Root | None = None,
+    most_nodes: int = MOST_NODES,
+    line: Sequence[int] = (),
 ) -> BettingTree:
     """The betting tree of a game; a no-limit game needs a menu. Both may be names or files.
 
     A tree that has more than `most_nodes` nodes or does not fit into memory is refused before memory is taken for it.
+    `line` is a line of actions on the root's street: those that the menu lacks are added, there and nowhere else. Such
+    a tree is a small one.
     """
     rules = as_game(game)
     menu = load_menu(menu, rules) if isinstance(menu, str) else menu
     if menu is None and not rules.limit:
         raise InputError("a no-limit tree needs a bet menu", remedy="give one, e.g. standard")
     plan = betting_plan(rules, menu.for_rules(rules) if menu and not rules.limit else None, root)
-    growth = _Growth(rules, root, min(SMALL, most_nodes))
+    growth = _Growth(rules, root, min(SMALL, most_nodes), line)
     if not growth.finish(plan):
+        if line:
+            raise InputError(f"a betting tree of over {min(SMALL, most_nodes):,} nodes", remedy="use fewer sizes")
         growth = _Growth(rules, root, _check_size(rules, plan, root, most_nodes))
         growth.finish(plan)
     return growth.tree(rules, None if rules.limit else menu)
@@ -310,8 +326,10 @@ def _merged(level: I32, times: F64, depth: int) -> tuple[I32, F64]:
 class _Growth:
     """A tree of at most `most` nodes under construction: the finished nodes, and the level to expand next."""
 
-    def __init__(self, rules: GameRules, root: Root | None, most: int) -> None:
+    def __init__(self, rules: GameRules, root: Root | None, most: int, line: Sequence[int] = ()) -> None:
         self.street, self.level = _first_level(rules, root)
+        self.rules = rules
+        self.line, self.line_row = list(line), 0  # the actions to come, from this row of the level
         self.level_action = np.zeros(1, np.int32)
         self.level_parent = np.full(1, -1, np.int32)
         self.nodes = 0
@@ -334,6 +352,9 @@ class _Growth:
         level, size = self.level, len(self.level)
         counts = np.zeros(size, np.int64)
         count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), counts)
+        added = self._missing_of_line(plan) if self.line else None
+        if added:
+            counts[self.line_row] += 1
         ends = np.cumsum(counts)
         below = self.nodes + size
         if below + int(ends[-1]) > len(self.arrays["kind"]):
@@ -352,13 +373,47 @@ class _Growth:
             self.arrays[name][self.nodes : below] = values
         deals = np.flatnonzero(level[:, KIND] == DEAL)
         self.deals.append(((self.nodes + deals).astype(np.int32), level[deals]))
-        self.level, self.level_action, self.level_parent = _children(
-            level, self.street, self.nodes, plan, int(ends[-1])
-        )
+        count = int(ends[-1]) - (added is not None)
+        children = _children(level, self.street, self.nodes, plan, count)
+        if self.line:
+            row = self.line_row
+            first, last = int(ends[row] - counts[row]), int(ends[row]) - (added is not None)
+            at = first + int(np.searchsorted(children[1][first:last], self.line[0]))
+            if added:
+                states, actions, parents = children
+                children = (
+                    np.insert(states, at, added[0], axis=0),
+                    np.insert(actions, at, added[1]),
+                    np.insert(parents, at, added[2]),
+                )
+            goes_on = children[0][at, KIND] == DECISION
+            self.line, self.line_row = self.line[1:] if goes_on else [], at
+        self.level, self.level_action, self.level_parent = children
         self.nodes = below
         if not len(self.level):
             self._open_next_street(plan)
         return True
+
+    def _missing_of_line(self, plan: BettingPlan) -> tuple[I32, I32, I32] | None:
+        """The child that the line leads to, as one row, where the menu lacks it."""
+        level, action = self.level[self.line_row : self.line_row + 1], self.line[0]
+        count = np.zeros(1, np.int64)
+        count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), count)
+        if action in _children(level, self.street, 0, plan, int(count[0]))[1]:
+            return None
+        most = int(level[0, SPENT : SPENT + PLAYERS].max())
+        plan = plan._replace(
+            max_raises=np.array(self.rules.max_raises, np.int32),
+            size_first=np.zeros_like(plan.size_first),
+            size_count=np.ones_like(plan.size_count),
+            fraction=np.array([(action - most) / (2.0 * most + plan.dead), 0.0]),
+            threshold=float(plan.stack),
+        )
+        count_children(level, self.street, plan, np.empty(MOST_ACTIONS, np.int32), count)
+        below, actions, parent = _children(level, self.street, self.nodes + self.line_row, plan, int(count[0]))
+        if actions[-1] != action:
+            raise InputError(f"a line with {action}, which is illegal", remedy="give actions of a hand")
+        return below[-1:], actions[-1:], parent[-1:]
 
     def _open_next_street(self, plan: BettingPlan) -> None:
         self.street += 1

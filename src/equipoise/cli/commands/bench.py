@@ -17,7 +17,7 @@ def bench(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="cards, tree, engine, abstraction, solvers, cfr-br, cluster, deep (if PyTorch), play (default: all).",
+            help="cards, tree, engine, abstraction, solvers, cfr-br, cluster, deep, play or search (default: all).",
         ),
     ] = None,
     as_json: Json = False,

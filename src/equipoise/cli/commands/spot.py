@@ -46,7 +46,9 @@ def solve(
     force: Force = False,
     target: Target = None,
     iterations: Iterations = 10_000,
-    variant: Annotated[str, typer.Option(help="cfr, cfr+, linear, discounted, practical or predictive.")] = "practical",
+    variant: Annotated[
+        str, typer.Option(help="cfr, cfr+, linear, discounted, practical, steep or predictive.")
+    ] = "practical",
     threads: Threads = 0,
     storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
     keep_regrets: Annotated[
