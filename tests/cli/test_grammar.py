@@ -158,7 +158,7 @@ QUICK: dict[tuple[str, ...], str | Callable[[Path], Any]] = {
     ("abstraction", "bucket"): "CARDS 4c",
     ("abstraction", "compare"): "CARDS leduc --iterations 2 --no-cfr --points 1 --hands 8",
     ("recipes",): "",
-    ("cluster", "plan"): "leduc --set solver.method=pcs --set solver.schedule=cfr+ --seconds 0.1 --machines 1",
+    ("cluster", "plan"): "leduc --set solver={method=\\'pcs\\'} --seconds 0.1 --machines 1",
     ("train",): "leduc --out RUN --iterations 50 --threads 1 --set measure.method=none",
     ("strategy", "show"): 'RUN --line "x b2"',
     ("measure",): "uniform --game kuhn --threads 1",
