@@ -15,7 +15,7 @@ pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 from equipoise.cluster.ray_door import Cluster, open_cluster
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays
-from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.folder import FORMAT, LostPartError, RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.solvers.blades.build import blades_solver
 from equipoise.strategy.file import load_strategy
@@ -93,6 +93,21 @@ def test_a_run_whose_part_lost_its_file_takes_the_cut_before(tmp_path: Path) -> 
     assert np.array_equal(table(tmp_path / "one"), table(tmp_path / "two"))
     assert any(line.startswith("iteration 6: ") and "part " in line for line in lines)
     assert any(line.endswith("iterations are lost") for line in lines)
+    (tmp_path / "two" / "parts").rename(tmp_path / "away")
+    with pytest.raises(LostPartError, match="part 0: cannot read"):
+        train(chosen, tmp_path / "two", 14, 2)
+    (tmp_path / "away").rename(tmp_path / "two" / "parts")  # the machine is back: nothing is lost
+    assert RunFolder(tmp_path / "two").listed()[-1].stem == "000000000012"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_run_remembers_where_its_parts_keep_files(tmp_path: Path) -> None:
+    chosen, options = recipe("pcs"), ClusterOptions("auto", 2, tmp_path / "disk")
+    run_training(chosen, tmp_path / "run", iterations=2, threads=1, cluster=options)
+    train(chosen, tmp_path / "run", 4, 2)
+    assert not (tmp_path / "run" / "parts").exists()
+    [files] = (tmp_path / "disk").iterdir()
+    assert (files / "000000000004").is_dir()
 
 
 @pytest.mark.usefixtures("cluster")

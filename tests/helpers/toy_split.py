@@ -108,3 +108,21 @@ def run_here(parts: int, iterations: int, most_begun: int = 1) -> tuple[Any, lis
         messages = [{"reach": message["reach"].copy()} for message in head.begin()]
         head.finish([part.work(message) for part, message in zip(made, messages, strict=True)])
     return head.table, [part.table for part in made]
+
+
+class ToyWorker:
+    """A worker of a pool: a job's result depends on the message of the step. `die-worker` ends the next to work."""
+
+    def __init__(self, orders: str) -> None:
+        self.order, self.factor = Path(orders) / "die-worker", 0
+
+    def prepare(self, message: int) -> None:
+        self.factor = message
+
+    def work(self, job: int) -> int:
+        if self.order.exists():
+            self.order.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job < 0:
+            raise ValueError("a negative job")
+        return self.factor * job

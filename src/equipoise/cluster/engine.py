@@ -75,17 +75,18 @@ class Engine:
 
     `makers` make the parts where they run. `folder` is where they write cuts: shared by all machines, or on the disk of
     each. `plan` says how the game was cut: a resumed run must have the same, but may have another number of parts.
+    `about` is what else the checkpoint should say.
     """
 
     def __init__(
         self, cluster: Cluster, head: Head, makers: Sequence[MakePart], *, folder: Path, fingerprint: str,
-        threads: int = 1, plan: Mapping[str, Any] | None = None, patience: Patience | None = None,
-        say: Say | None = None,
+        threads: int = 1, plan: Mapping[str, Any] | None = None, about: Mapping[str, Any] | None = None,
+        patience: Patience | None = None, say: Say | None = None,
     ) -> None:  # fmt: skip
         self._ray = find_ray()
         self.cluster, self.head, self.makers = cluster, head, list(makers)
         self.folder, self.fingerprint, self.threads = folder.absolute(), fingerprint, threads
-        self.plan, self.patience = dict(plan or {}), patience or Patience()
+        self.plan, self.about, self.patience = dict(plan or {}), dict(about or {}), patience or Patience()
         self.say: Say = say or (lambda _: None)
         self.step = 0  # number of steps finished
         self.meter = LoadMeter(len(makers))
@@ -306,7 +307,7 @@ class Engine:
                 )  # fmt: skip
         arrays = self.head.arrays()
         self._next_cut = _Cut(iteration, self.head.nodes, self.step, _copied(arrays), self.parts)
-        info = {"parts": self.parts, "step": self.step, "plan": self.plan}
+        info = {"parts": self.parts, "step": self.step, "plan": self.plan, **self.about}
         return {CUT: np.frombuffer(json.dumps(info).encode(), np.uint8), **arrays}
 
     def _write(self, iteration: int) -> list[Any]:

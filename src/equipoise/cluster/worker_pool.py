@@ -75,8 +75,10 @@ class WorkerPool:
         """The results of jobs, in order. At most one job is with a worker."""
         self.meter.start()
         self._step += 1
+        started = time.perf_counter()
         wire = packed(message)
         shared, faults = self._ray.put(wire), 0
+        self.meter.packed += time.perf_counter() - started
         self.meter.bytes_out += len(wire) * len(self._actors)
         results: dict[int, Any] = {}
         waiting, idle = deque(range(len(jobs))), deque(range(len(self._actors)))
@@ -87,7 +89,9 @@ class WorkerPool:
                     worker, number = idle.popleft(), waiting.popleft()
                     call = self._actors[worker].work.remote(self._step, shared, packed(jobs[number]))
                     given[call] = worker, number
+                started = time.perf_counter()
                 done, _ = self._ray.wait(list(given), timeout=self.patience)
+                self.meter.waited += time.perf_counter() - started
                 for call in done or list(given):  # nobody answers in time: all are lost
                     worker, number = given.pop(call)
                     idle.append(worker)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.errors import InputError, shown
+from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
@@ -216,12 +216,12 @@ class RunFolder:
         with contextlib.suppress(OSError):
             Path(path).rename(Path(path).with_suffix(DAMAGED))
 
-    def newest(self, recipe: Recipe, say: Say) -> Checkpoint | None:
-        """The newest intact checkpoint. Damaged ones are reported and renamed.
+    def newest(self, recipe: Recipe, say: Say, before: int = MOST_COUNT) -> Checkpoint | None:
+        """The newest intact checkpoint, before an iteration. Damaged ones are reported and renamed.
 
         A run whose checkpoints are all damaged is refused, because it would silently start from zero.
         """
-        for path in reversed(self.listed()):
+        for path in reversed([path for path in self.listed() if int(path.stem) < before]):
             try:
                 header, arrays = load_arrays(path, FORMAT, remedy="using the previous one")
             except InputError as error:
@@ -236,7 +236,7 @@ class RunFolder:
                 )
             numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
             return Checkpoint(*numbers, Measured(**header["measured"]), arrays, str(path))
-        if any(self.checkpoints.glob(f"*{DAMAGED}")):
+        if before == MOST_COUNT and any(self.checkpoints.glob(f"*{DAMAGED}")):
             raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
         return None
 

@@ -70,15 +70,14 @@ class ClusterTrainee:
         info = cut_info(checkpoint) if checkpoint else {}
         most = check_parts(recipe, options.parts)
         parts = options.parts or info.get("parts") or max(1, min(most, cluster.cores // threads))
-        where = folder.path / PARTS
-        if options.folder:
-            where = options.folder / f"{folder.path.absolute().name}-{recipe.fingerprint}"
+        where = options.folder or info.get("folder") or ""  # a resumed run remembers it
+        files = Path(where) / f"{folder.path.absolute().name}-{recipe.fingerprint}" if where else folder.path / PARTS
         self.split = split_recipe(
-            recipe, self.buckets, parts=parts, threads=threads, folder=where, plan=info.get("plan")
+            recipe, self.buckets, parts=parts, threads=threads, folder=files, plan=info.get("plan")
         )
         self.engine = Engine(
-            cluster, self.split.head, self.split.makers, folder=where, fingerprint=recipe.fingerprint, threads=threads,
-            plan=self.split.plan, patience=options.patience, say=log,
+            cluster, self.split.head, self.split.makers, folder=files, fingerprint=recipe.fingerprint, threads=threads,
+            plan=self.split.plan, about={"folder": str(where)}, patience=options.patience, say=log,
         )  # fmt: skip
         machines = len({about.machine for about in self.engine.abouts()})
         log(f"{parts} part{'s' * (parts > 1)} on {machines} machine{'s' * (machines > 1)}")

@@ -265,18 +265,26 @@ class _Training:
         self.log(self._plan(checkpoint))
 
     def _restore(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Restore a checkpoint, or the newest one before it of which every part has its file; returns it."""
+        """Restore a checkpoint, or the newest one before it of which every part has its file; returns it.
+
+        If there is none, all stay as they are: the files may be on a machine that is away.
+        """
+        lost: list[Checkpoint] = []
         while True:
             try:
                 self.trainee.restore(checkpoint)
-                return checkpoint
+                break
             except LostPartError as error:
+                before = self.folder.newest(self.recipe, self.log, before=checkpoint.iteration)
+                if before is None:
+                    raise
                 self.log(f"iteration {checkpoint.iteration:,}: {error}")
-                self.folder.set_aside(checkpoint.where)
-                before = self.folder.newest(self.recipe, self.log)
-                assert before is not None  # a run whose checkpoints are all set aside is refused
-                self.log(f"{checkpoint.iteration - before.iteration:,} iterations are lost")
+                lost.append(checkpoint)
                 checkpoint = before
+        for each in lost:
+            self.log(f"{each.iteration - checkpoint.iteration:,} iterations are lost")
+            self.folder.set_aside(each.where)
+        return checkpoint
 
     def _plan(self, checkpoint: Checkpoint | None) -> str:
         """What will happen now."""
