@@ -2,6 +2,7 @@
 
 import dataclasses
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -140,9 +141,9 @@ def test_trees_that_do_not_fit_are_refused_before_they_grow(monkeypatch: pytest.
     taken: list[int] = []
 
     class Growth(public_tree._Growth):
-        def __init__(self, rules: GameRules, root: Root | None, most: int) -> None:
+        def __init__(self, rules: GameRules, root: Root | None, most: int, line: Sequence[int] = ()) -> None:
             taken.append(most)
-            super().__init__(rules, root, most)
+            super().__init__(rules, root, most, line)
 
     monkeypatch.setattr(public_tree, "_Growth", Growth)
     many = menu({"bet": [0.1 * size for size in range(1, 12)]}, load_game("holdem.nolimit"))
