@@ -19,10 +19,7 @@ Overrides = Annotated[
 
 @cluster.command(
     "plan",
-    epilog=examples(
-        "equipoise cluster plan two-four-blades --machines 4 --cores 2",
-        "equipoise cluster plan leduc --set \"solver={method='pcs'}\" --machines 2",
-    ),
+    epilog=examples("equipoise cluster plan two-four-blades --machines 4 --cores 2"),
 )
 def cluster_plan(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe or a TOML file.")],
