@@ -142,7 +142,7 @@ class ClusterRecipe(CheckedModel):
     Strategies of the top are fixed within a step, so the first steps are shorter.
     """
 
-    batch: int = Field(default=4000, ge=1, le=MOST_COUNT)
+    batch: int = Field(default=10_000, ge=1, le=MOST_COUNT)
     growth: int = Field(default=1000, ge=1, le=MOST_COUNT)
 
 

@@ -16,7 +16,7 @@ from equipoise.solvers.schedule import Periods
 from equipoise.solvers.split_solver import SplitSolver
 from equipoise.tree.betting_tree import BettingTree
 
-BATCH = 4000  # hands of a step
+BATCH = 10_000  # hands of a step
 GROWTH = 1000  # hands done for each hand of a step
 MOST_BEGUN = 2  # steps under way
 
