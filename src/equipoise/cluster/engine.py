@@ -27,7 +27,7 @@ import numpy as np
 from equipoise import __version__
 from equipoise.cluster.load import Load, LoadMeter
 from equipoise.cluster.part_actor import About, Answer, MakePart, PartActor, Refused, packed
-from equipoise.cluster.ray_door import Cluster, find_ray
+from equipoise.cluster.ray_door import Cluster, end_actors, find_ray
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError
@@ -360,9 +360,7 @@ class Engine:
 
     def close(self) -> None:
         """End the actors and free their places."""
-        for actor in self._actors:
-            with contextlib.suppress(ValueError):
-                self._ray.kill(actor)
+        end_actors(self._actors)
         self._actors = []
         if self._group is not None:
             self._ray.util.remove_placement_group(self._group)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.cluster.split_recipe import public_clusters
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.progress import Progress, stage
@@ -138,7 +139,7 @@ def plan_cluster(
 
 def _measured(recipe: Recipe, seconds: float, progress: Progress | None) -> Pieces:
     method = recipe.solver.method
-    if method == "external" and recipe.game.cards.public:
+    if method == "external" and public_clusters(recipe):
         return measure_blades(recipe, seconds, progress)
     if method == "pcs" and recipe.game.rules.rounds > 1:
         return measure_tasks(recipe, seconds, progress)
@@ -194,7 +195,7 @@ def measure_blades(recipe: Recipe, seconds: float, progress: Progress | None = N
     """Pieces of the blades: the head, and a few clusters one after the other."""
     tree, buckets = recipe.game.tree, recipe.game.buckets(progress)
     batch, settings = recipe.cluster.batch, recipe.solver.settings()
-    head, plans = blades_of(tree, buckets, _clusters(recipe), batch=batch, growth=1, most_begun=1, **settings)
+    head, plans = blades_of(tree, buckets, public_clusters(recipe), batch=batch, growth=1, most_begun=1, **settings)
     tried = plans[:: max(1, len(plans) // TRIED_CLUSTERS)][:TRIED_CLUSTERS]
     parts = [plan.build(tree, buckets) for plan in tried]
     times: list[list[float]] = []
@@ -227,7 +228,7 @@ def measure_tasks(recipe: Recipe, seconds: float, progress: Progress | None = No
     """Pieces of the disk tasks: the head, and a few tasks of middle size in memory."""
     tree, buckets = recipe.game.tree, recipe.game.buckets(progress)
     sampling = Sampling(**recipe.solver.settings())
-    cut = GameCut(tree, buckets, _clusters(recipe))
+    cut = GameCut(tree, buckets, max(1, public_clusters(recipe)))
     order = sorted(cut.tasks, key=cut.slots)
     tried = tuple(sorted(order[len(order) // 2 :: max(1, len(order) // (2 * TRIED_TASKS))][:TRIED_TASKS]))
     head, part = DiskHead(cut, [tried], sampling), DiskPart(tree, buckets, PartSpec(tried, sampling, cut.groups))
@@ -264,8 +265,3 @@ def _run(step: Callable[[], None], seconds: float, progress: Progress | None) ->
         step()
         count += 1
         tick(min(1.0, past / seconds))
-
-
-def _clusters(recipe: Recipe) -> int:
-    cards, rules = recipe.game.cards, recipe.game.rules
-    return cards.public.clusters if cards.public and cards.public_street(rules) == 1 else 1

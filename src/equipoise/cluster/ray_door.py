@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -71,6 +71,14 @@ def find_ray() -> Any:
     except ImportError:
         raise InputError("a cluster needs Ray", remedy="install it: pip install 'equipoise[cluster]'") from None
     return ray
+
+
+def end_actors(actors: Iterable[Any]) -> None:
+    """End some actors; those that are gone already are no error."""
+    ray = find_ray()
+    for actor in actors:
+        with contextlib.suppress(ValueError):
+            ray.kill(actor)
 
 
 @contextmanager

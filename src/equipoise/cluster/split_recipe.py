@@ -55,7 +55,7 @@ def most_parts(recipe: Recipe) -> int:
     """The largest number of parts of a recipe; refused if its method has none."""
     if recipe.deep:
         return MOST_THREADS
-    method, clusters = recipe.solver.method, _clusters(recipe)
+    method, clusters = recipe.solver.method, public_clusters(recipe)
     if method not in ("external", "pcs"):
         raise InputError(f"method {method} has no parts", remedy="leave out --cluster, or use external, pcs or deep")
     if method == "external" and not clusters:
@@ -86,7 +86,7 @@ def split_recipe(
     return DiskSplit(recipe, buckets, parts, threads, folder, plan)
 
 
-def _clusters(recipe: Recipe) -> int:
+def public_clusters(recipe: Recipe) -> int:
     """Clusters of the boards of the second street; others cut no tables."""
     cards, rules = recipe.game.cards, recipe.game.rules
     return cards.public.clusters if cards.public and cards.public_street(rules) == 1 else 0
@@ -153,7 +153,7 @@ class DiskSplit:
 def _groups(recipe: Recipe, parts: int) -> int:
     """Groups of public clusters, so that every part has some tasks."""
     wanted = -(-TASKS * parts // len(first_deals(recipe.game.tree)))
-    return max(1, min(wanted, _clusters(recipe)))
+    return max(1, min(wanted, public_clusters(recipe)))
 
 
 def make_disk_part(header: Mapping[str, Any], spec: PartSpec) -> DiskPart:

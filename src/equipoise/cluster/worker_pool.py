@@ -6,7 +6,6 @@ on who died: a job of a worker that is lost is done again by another.
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import time
 from collections import deque
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 
 from equipoise.cluster.load import Load, LoadMeter
 from equipoise.cluster.part_actor import Answer, packed
-from equipoise.cluster.ray_door import Cluster, find_ray
+from equipoise.cluster.ray_door import Cluster, end_actors, find_ray
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
 
@@ -118,8 +117,7 @@ class WorkerPool:
         except errors.RayError as error:
             if self.say:
                 self.say(f"lost worker {worker} ({type(error).__name__}); its job is done again")
-            with contextlib.suppress(ValueError):
-                self._ray.kill(self._actors[worker])
+            end_actors([self._actors[worker]])
             self._actors[worker] = self._new()
             return None
         self.meter.add(worker, answer.busy, answer.packing, len(answer.reply))
@@ -131,7 +129,5 @@ class WorkerPool:
 
     def close(self) -> None:
         """End the workers."""
-        for actor in self._actors:
-            with contextlib.suppress(ValueError):
-                self._ray.kill(actor)
+        end_actors(self._actors)
         self._actors = []

@@ -31,6 +31,17 @@ def deal_above(tree: BettingTree) -> I32:
     return found
 
 
+def nodes_below(tree: BettingTree, root: int) -> I64:
+    """A node and all nodes below it, ascending."""
+    below = np.zeros(len(tree), bool)
+    below[root] = True
+    for street in range(int(tree.street[root]), tree.rules.rounds):
+        part = np.arange(tree.street_first[street], tree.street_first[street + 1])
+        while (more := part[below[np.maximum(tree.parent[part], 0)] & (tree.parent[part] >= 0) & ~below[part]]).size:
+            below[more] = True
+    return np.flatnonzero(below)
+
+
 def subtree(tree: BettingTree, nodes: I64) -> BettingTree:
     """The tree of some nodes, ascending: a root, and for every other its parent and siblings."""
     parent = np.searchsorted(nodes, tree.parent[nodes]).astype(np.int32)

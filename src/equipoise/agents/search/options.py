@@ -34,7 +34,7 @@ class SearchOptions:
     @classmethod
     def read(cls, texts: Mapping[str, str], rules: GameRules) -> SearchOptions:
         """The options of a WHAT: texts by name."""
-        found = cls(read_street(texts["search"], rules), rules)
+        found = cls(search_street(texts["search"], rules), rules)
         if "iterations" in texts:
             found = replace(found, iterations=int(_number(texts, "iterations", 1, MOST_ITERATIONS)))
         if "time" in texts:
@@ -61,7 +61,7 @@ class SearchOptions:
         return replace(now, sizes=now.sizes[:end] + later.sizes[end:], caps=now.caps[:end] + later.caps[end:])
 
 
-def read_street(text: str, rules: GameRules) -> int:
+def search_street(text: str, rules: GameRules) -> int:
     """A street by its name; search starts after the first deal of board cards."""
     names = [rules.street_name(street) for street in range(rules.rounds)]
     words = [*names, *STREETS[: rules.rounds]]

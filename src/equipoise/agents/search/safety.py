@@ -12,17 +12,18 @@ range between walks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from equipoise.agents.agent import View, track_to
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.symmetry import hole_card_table
-from equipoise.core.jit import F32, F64, I64
+from equipoise.core.jit import F32, F64
 from equipoise.games.betting_state import BettingState
 from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.boards import PublicCards
+from equipoise.tree.subtrees import nodes_below, subtree
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import BEST, HoleRule
 
@@ -93,7 +94,8 @@ class Continuation:
 
         `chips` are those of each player at the root; where the tree has others, values are scaled.
         """
-        tree, nodes = subtree(self.tree, self.node)
+        nodes = nodes_below(self.tree, self.node)
+        tree = subtree(self.tree, nodes)
         engine = Engine(tree, cards)
         program = engine.program.arrays
         source = engine.zeros()
@@ -105,26 +107,6 @@ class Continuation:
                 source[start : start + rows.size] = rows.ravel()
         values = engine.walk(opponent, HoleRule(engine.tables(source), BEST))
         return np.asarray(values.astype(np.float64) * chips / int(tree.chips[0].max()))
-
-
-def subtree(tree: BettingTree, root: int) -> tuple[BettingTree, I64]:
-    """The part of a tree below a node, and the number that each of its nodes has in the whole tree."""
-    below = np.zeros(len(tree), bool)
-    below[root] = True
-    for street in range(int(tree.street[root]), tree.rules.rounds):
-        part = np.arange(tree.street_first[street], tree.street_first[street + 1])
-        while (more := part[below[np.maximum(tree.parent[part], 0)] & (tree.parent[part] >= 0) & ~below[part]]).size:
-            below[more] = True
-    kept = np.flatnonzero(below)
-    number = np.cumsum(below) - 1
-    parent = np.where(kept == root, -1, number[np.maximum(tree.parent[kept], 0)]).astype(np.int32)
-    first = np.where(tree.num_children[kept] > 0, number[np.maximum(tree.first_child[kept], 0)], -1).astype(np.int32)
-    arrays = {name: getattr(tree, name)[kept] for name in ("kind", "player", "street", "num_children", "action")}
-    street_first = np.searchsorted(kept, tree.street_first).astype(np.int64)
-    found = replace(
-        tree, parent=parent, first_child=first, chips=tree.chips[kept], street_first=street_first, **arrays
-    )  # fmt: skip
-    return found, kept
 
 
 def gadget_of(continuation: Continuation, cards: PublicCards, chips: int, player: int, safety: str) -> Gadget:
