@@ -42,7 +42,8 @@ def print_run(run: Run) -> None:
         print(f"  show it:      equipoise strategy show {run.folder}")
     else:
         print(f"  play it:      equipoise play {run.folder}")
-    print(f"  train it on:  equipoise train --resume {run.folder}{_more(run)}")
+    where = " --cluster local" if now.part_loads and not run.recipe.deep else ""  # networks resume anywhere
+    print(f"  train it on:  equipoise train --resume {run.folder}{where}{_more(run)}")
 
 
 def _more(run: Run) -> str:
