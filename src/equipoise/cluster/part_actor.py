@@ -142,13 +142,18 @@ class PartActor:
         return None
 
     def keep(self, iterations: list[int]) -> None:
-        """Remove the files of all cuts but these, and what killed processes left."""
+        """Remove the files of all cuts but these, and what killed processes left. Other parts do the same."""
         kept = {_name(iteration) for iteration in iterations}
         remove_remains(self.folder, older_than=0)
-        for path in (*self.root.glob("*/*.ckpt"), *self.root.glob("?" * len(_name(0)))):
-            if path.stem.isdigit() and path.stem not in kept:
-                with contextlib.suppress(OSError):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for folder in _entries(self.root):
+            if _is_cut(folder.name):
+                if folder.name not in kept:
+                    shutil.rmtree(folder, ignore_errors=True)
+                continue
+            for path in _entries(folder):
+                if path.suffix == ".ckpt" and _is_cut(path.stem) and path.stem not in kept:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
 
     def restore(self, iteration: int, step: int, others: int) -> Refused | None:
         """Continue from a cut after some steps; from the files of all parts, if it was of `others`, another number."""
@@ -184,3 +189,15 @@ def _number(part: int) -> str:
 
 def _name(iteration: int) -> str:
     return f"{iteration:012d}"
+
+
+def _is_cut(name: str) -> bool:
+    return len(name) == len(_name(0)) and name.isdigit()
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in a folder, which another part may remove at any time."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
