@@ -27,6 +27,10 @@ FALL = ("share of the fall in the first 40", "most", 0.75)
 HEAT = {"more_trained_wins": {"1000": 0.9}, "ten_more_iterations_mbb": {"early": 50.0, "late": 5.0}}
 LATE = ("ten more iterations, late, mbb/hand", "less than early", 5.0)
 SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one row: name, published, ours
+    "blueprint-choices": (
+        {"found": [{"game": "limit", "choice": "base"}, {"game": "limit", "choice": "pruning", "wins": 4.0}]},
+        ("limit, pruning", None, 4.0),
+    ),
     "cfr-br-figure-3": ({"seconds_to_5_mbb": {"cfr+": 9.0}}, ("cfr+, s to 5 mbb/g", None, 9.0)),
     "cfr-br-figure-4": (MBB, ("CFR A-vs-A", 144.0, 150.0)),
     "cfr-br-figure-5": (MBB, ("other", None, 7.0)),

@@ -15,6 +15,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Say
 
 _HOMES = {
+    "blueprint-choices": "blueprints.choices",
     "cfr-br-figure-3": "cfr_br.figure_3",
     "cfr-br-figure-4": "cfr_br.figure_4",
     "cfr-br-figure-5": "cfr_br.figure_5",

@@ -1,0 +1,1 @@
+"""Blueprints: what the choices of a recipe are worth."""
