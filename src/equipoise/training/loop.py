@@ -115,11 +115,7 @@ def run_training(
         folder.check_new()
     if recipe.deep:
         _check_torch(recipe.deep.device)
-    cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
-    if cluster and recipe.solver.method == "pcs":
-        cost = cost.on_disk()
-    if cluster is None or cluster.where == "local":
-        cost.check(folder.path)
+    cost = _checked_cost(recipe, folder, threads, cluster)
     with ExitStack() as stack:
         there = _open_cluster(recipe, cluster, stack) if cluster else None
         stack.enter_context(folder.locked())
@@ -136,15 +132,13 @@ def run_training(
         log(_cost_text(recipe, cost))
         checkpoint = folder.newest(recipe, log) if resume else None
         wanted = threads or recipe.solver.threads or (checkpoint.threads if checkpoint else 0)
-        trainee: Trainee
+        used = wanted or 1 if there and not recipe.deep else thread_count(wanted)  # parts have one unless asked
         if cluster and there:
             from equipoise.training.cluster_trainee import cluster_trainee
 
-            used = thread_count(wanted) if recipe.deep else wanted or 1
-            trainee = cluster_trainee(there, cluster, recipe, folder, used, checkpoint, stack, on_stage, log)
+            trainee: Trainee = cluster_trainee(there, cluster, recipe, folder, used, checkpoint, stack, on_stage, log)
         else:
             _check_whole(checkpoint)
-            used = thread_count(wanted)
             trainee = _trainee(recipe, folder, used, on_stage, make)
         training = _Training(recipe, folder, trainee, used, log, on_progress, measure)
         training.begin(checkpoint)
@@ -154,6 +148,16 @@ def run_training(
         if asked.is_set():
             stopped = "interrupted"  # even if Ctrl-C came as the run ended: callers must know
     return Run(folder.path, recipe, cost, training.last, stopped, used)
+
+
+def _checked_cost(recipe: Recipe, folder: RunFolder, threads: int | None, cluster: ClusterOptions | None) -> Cost:
+    """What a run needs; refused if this machine, where it is to run, does not have it."""
+    cost = cost_of(recipe, recipe.game.tree, thread_count(threads or recipe.solver.threads))
+    if cluster and recipe.solver.method == "pcs":
+        cost = cost.on_disk()
+    if cluster is None or cluster.where == "local":
+        cost.check(folder.path)
+    return cost
 
 
 def _open_cluster(recipe: Recipe, cluster: ClusterOptions, stack: ExitStack) -> Cluster:
