@@ -147,6 +147,8 @@ def load_packed(path: str | Path, remedy: str) -> tuple[AbstractGame, U8, LiveMa
     try:
         units, ends = int(header["units"]), np.cumsum([0, *header["pieces"]])
         stream = arrays.pop(LEVELS)
+        if ends[-1] != stream.size:
+            raise ValueError
         pieces = [stream[first:last].data for first, last in pairwise(ends)]
         levels = np.frombuffer(b"".join(_in_threads(_decompressed, pieces)), np.uint8)
         table = np.empty(game.layout.slots, np.uint8)

@@ -202,13 +202,12 @@ class LiveMap:
         """The buckets of deals, uint8[deal, card], on all streets reached: int64[deal, street]."""
         if len(deals) > FEW_DEALS or "full" in self.__dict__:
             return self.full.buckets_of_deals(deals)
-        rules = self.rules
-        streets = sum(deals.shape[1] >= rules.hole_cards + rules.board_size(s) for s in range(rules.rounds))
-        found = np.zeros((len(deals), streets), np.int64)
-        for row, cards in enumerate(deals.tolist()):
-            for street in range(streets):
-                last = rules.hole_cards + rules.board_size(street)
-                found[row, street] = self.bucket(cards[: rules.hole_cards], cards[rules.hole_cards : last])
+        found, holes = self._tables.buckets_of_deals(deals), self.rules.hole_cards
+        for street in range(found.shape[1]):
+            if isinstance(self.streets[street], StreetClusters):
+                last = holes + self.rules.board_size(street)
+                for row, cards in enumerate(deals.tolist()):
+                    found[row, street] = self.buckets_of_board(street, cards[holes:last])[hole_index(cards[:holes])]
         return found
 
     @cached_property
