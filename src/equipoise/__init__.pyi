@@ -55,6 +55,8 @@ from .strategy.file import StrategyFile as StrategyFile
 from .strategy.file import load_strategy as load_strategy
 from .runs.strategy import run_strategy as run_strategy
 from .strategy.show import show_strategy as show_strategy
+from .strategy.packed import Packed as Packed
+from .agents.packing import pack_strategy as pack_strategy
 
 # Solvers: iterations under your own control
 from .solvers.registry import make_solver as make_solver

@@ -161,6 +161,7 @@ QUICK: dict[tuple[str, ...], str | Callable[[Path], Any]] = {
     ("cluster", "plan"): "leduc --set solver={method=\\'pcs\\'} --seconds 0.1 --machines 1",
     ("train",): "leduc --out RUN --iterations 50 --threads 1 --set measure.method=none",
     ("strategy", "show"): 'RUN --line "x b2"',
+    ("strategy", "pack"): "RUN --out PACKED --units 15",
     ("measure",): "uniform --game kuhn --threads 1",
     ("match",): f"always-raise always-call --aivat --no-duplicate --log LOG {HANDS}",  # no luck is left: infinity
     ("log", "replay"): "LOG --game kuhn",
@@ -183,7 +184,7 @@ def test_every_command_gives_one_json_object(tmp_path: Path, served: str) -> Non
     """In order: what one command writes, another reads. A command without a line here, or without --json, fails."""
     for path in COMMANDS:
         assert path in QUICK, f"a quick line for {path}, please"
-    names = {"RUN": "run", "LOG": "x.log", "SOLUTION": "x.solution", "CARDS": "cards.toml"}
+    names = {"RUN": "run", "LOG": "x.log", "SOLUTION": "x.solution", "CARDS": "cards.toml", "PACKED": "x.packed"}
     places = {"URL": served, **{word: str(tmp_path / name) for word, name in names.items()}}
     Path(places["CARDS"]).write_text('game = "leduc"\ncards.preflop = { method = "percentile", buckets = 2 }\n')
     for path in (path for path in QUICK if path in COMMANDS):

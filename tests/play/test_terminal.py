@@ -57,7 +57,7 @@ def test_a_showdown_shows_both_hands_and_pays_them(seed: int) -> None:
     found = re.search(r"call shows (.*) on (.*); you have (.*)", text)
     assert found
     theirs, board, mine = (rules.deck.read_cards(cards) for cards in found.groups())
-    assert found[3] in text.splitlines()[1]
+    assert found[3] in text.splitlines()[2]
     state = BettingState.start(rules).apply(20000).apply(CALL)
     assert won.chips == state.payoffs(Deal((theirs, mine), board))[1]
     assert "goes all-in" not in text

@@ -45,7 +45,7 @@ def test_bytes_sum_to_255_keep_zeros_and_err_little(weights: list[float]) -> Non
     normalise(blocks, average, chances)
     assert chances.sum() == pytest.approx(1, abs=1e-5)
     levels = np.empty(len(average), np.uint8)
-    quantise(blocks, chances, np.empty(66), levels)
+    quantise(blocks, chances, 255, np.empty(66), levels)
     assert int(levels.sum()) == 255
     assert not levels[chances == 0].any()
     worst = (len(weights) - 1) / len(weights) / 255
@@ -60,9 +60,9 @@ def test_zero_averages_become_uniform_and_certainty_stays() -> None:
     chances, levels = np.empty(4, np.float32), np.empty(4, np.uint8)
     normalise(blocks, np.zeros(4, np.float32), chances)
     assert chances.tolist() == [0.25] * 4
-    quantise(blocks, np.array([0, 1, 0, 0], np.float32), np.empty(66), levels)
+    quantise(blocks, np.array([0, 1, 0, 0], np.float32), 255, np.empty(66), levels)
     assert levels.tolist() == [0, 255, 0, 0]
-    quantise(blocks, chances, np.empty(66), levels)
+    quantise(blocks, chances, 255, np.empty(66), levels)
     assert levels.tolist() == [64, 64, 64, 63]
 
 

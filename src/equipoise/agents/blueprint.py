@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.live_map import Buckets, full_map
 from equipoise.agents.card_blind import ByBucket, ProfileStrategy
 from equipoise.strategy.file import StrategyFile
 from equipoise.strategy.profile import Profile
@@ -14,6 +14,6 @@ def blueprint(strategy: StrategyFile) -> ProfileStrategy:
     return profile_agent(strategy.name, strategy.profile, strategy.buckets)
 
 
-def profile_agent(name: str, profile: Profile, buckets: BucketMap) -> ProfileStrategy:
-    """The strategy that plays a profile by the buckets of a map."""
-    return ProfileStrategy(name, ByBucket(profile, buckets_of_places(buckets)))
+def profile_agent(name: str, profile: Profile, buckets: Buckets) -> ProfileStrategy:
+    """The strategy that plays a profile by the buckets of a map, whose tables are made when a walk needs them."""
+    return ProfileStrategy(name, ByBucket(profile, lambda cards: buckets_of_places(full_map(buckets))(cards)))

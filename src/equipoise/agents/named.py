@@ -1,4 +1,4 @@
-"""Agents by name (a command's WHAT): a run folder, a strategy file, a named agent, or one of the user's in Python.
+"""Agents by name (a command's WHAT): a shipped agent, a run folder, a strategy file, a named agent, or one in Python.
 
 `runs/small?post=tartanian7:0.2&translate=nearest`: `post` is a post-processor (`agents/postprocess.py`), `translate`
 how bets outside the tree are read (`agents/translate.py`), `menu` the bet menu of a named agent in a no-limit game,
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
@@ -26,6 +27,7 @@ from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.search.agent import SearchAgent
 from equipoise.agents.search.options import KEYS as SEARCH_OPTIONS
 from equipoise.agents.search.options import SearchOptions
+from equipoise.agents.shipped import AGENTS
 from equipoise.agents.table import TableAgent
 from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.agents.translate import TRANSLATIONS
@@ -96,19 +98,27 @@ class What:
             raise InputError(f"options for {shown(name)}", remedy="leave them out: the agent decides by itself")
         if name not in NAMES and not found.is_own:
             raise no_such(
-                "agent, run or strategy file", name, NAMES, "name a run folder, a strategy file or FILE.py:NAME"
+                "agent, run or strategy file",
+                name,
+                [*AGENTS.names(), *NAMES],
+                "name a run folder, a strategy file or FILE.py:NAME",
             )
         return found
 
+    @cached_property
+    def path(self) -> Path:
+        """The file of a shipped agent, or where its name points to."""
+        return AGENTS.shipped(self.name) or Path(self.name)
+
     @property
     def is_stored(self) -> bool:
-        """A run folder or a strategy file."""
-        return self.name not in NAMES and (is_file(self.name) or is_folder(self.name))
+        """A run folder, a strategy file or a shipped agent."""
+        return self.name not in NAMES and (is_file(self.path) or is_folder(self.path))
 
     @property
     def networks(self) -> Path | None:
         """The file of its networks, if it has no table."""
-        path = Path(self.name)
+        path = self.path
         if is_folder(path):
             tables = any(is_file(path / name) for name in IN_A_RUN)
             return path / NETWORKS if not tables and is_file(path / NETWORKS) else None
@@ -140,9 +150,9 @@ class What:
     def open(self, game: str | GameRules, *, copied: bool = False) -> StrategyFile:
         """The strategy file of a run or file; its game must be `game`, if given."""
         if self.strategy is None:
-            strategy = load_strategy(self.name, copied=copied)
+            strategy = load_strategy(self.path, copied=copied)
         else:
-            strategy = run_strategy(self.name, self.strategy, copied=copied)
+            strategy = run_strategy(self.path, self.strategy, copied=copied)
         if game:
             strategy.require(self.rules(game))
         if self.menu is not None:

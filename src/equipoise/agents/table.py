@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xxhash
 
-from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.live_map import Buckets
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import ProfileStrategy
 from equipoise.agents.postprocess import PostProcess, PostRule, process_profile, process_row
@@ -73,7 +73,7 @@ class TableAgent(TreeAgent):
     name: str
     layout: SlotLayout
     stored: Any
-    buckets: BucketMap
+    buckets: Buckets
     post: PostProcess = field(default_factory=PostProcess)
     translation: str = "pseudo-harmonic"
     _kept: dict[tuple[int, ...], I32] = field(default_factory=dict)  # by board

@@ -47,8 +47,8 @@ What = Annotated[
     str,
     typer.Argument(
         metavar="WHAT",
-        help="A run folder, a strategy file or a named agent (always-call, always-fold, always-raise, uniform); "
-        "options after '?'.",
+        help="A shipped agent (nolimit-strong), a run folder, a strategy file or a named agent (always-call, "
+        "always-fold, always-raise, uniform); options after '?'.",
     ),
 ]
 Game = Annotated[str, typer.Option(metavar="GAME", help="Game of a named agent: built-in, or an ACPC gamedef file.")]

@@ -56,6 +56,7 @@ def play_terminal(
     if hint and hint.rules != agent.rules:
         raise InputError("the hint is for another game", remedy=f"use an agent of {agent.rules.name or 'this game'}")
     table = _Game(agent, source, _Screen(screen, agent), hint, seed)
+    table.screen.say(f"You play {agent.rules.name or 'a game'} against {agent.name}.")
     has_button = button(agent.rules)
     values: list[int] = []
     try:

@@ -1,5 +1,7 @@
 """Strategy files: the probabilities of a profile, as float32 or as bytes, with everything needed to play them.
 
+`packed.py` has the format of small files for agents that travel.
+
 The header holds the gamedef, the bet menu and the card recipe, so that the tree and the buckets can be made again, and
 the fingerprints of both, so that a file is never read with others. A file is checked to the last bit whenever it is
 opened. Byte files follow the rule of `tables.py`.
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.live_map import Buckets, LiveMap
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
 from equipoise.core.files.text import is_folder
@@ -24,6 +26,7 @@ from equipoise.core.jit import F32, U8
 from equipoise.core.machine import available_memory
 from equipoise.games.rules import GameRules
 from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.packed import SUFFIX, load_packed
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import from_bytes, to_bytes
 from equipoise.tree.betting_tree import DECISION, BettingTree
@@ -44,6 +47,7 @@ class StrategyFile:
     stored: Any
     path: Path
     about: Mapping[str, Any]  # from the run: strategy (average or current), iterations, seconds, nodes
+    live: LiveMap | None = None  # of a packed file, which needs no tables of hands
 
     def __repr__(self) -> str:
         iterations = f", {self.about['iterations']:,} iterations" if "iterations" in self.about else ""
@@ -72,9 +76,9 @@ class StrategyFile:
         return self.game.tree
 
     @cached_property
-    def buckets(self) -> BucketMap:
-        """The map of its cards, built if necessary."""
-        return self.game.buckets()
+    def buckets(self) -> Buckets:
+        """The map of its cards; one of all hands is built if necessary."""
+        return self.live or self.game.buckets()
 
     @cached_property
     def profile(self) -> Profile:
@@ -115,6 +119,9 @@ def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyF
     must survive a truncation of the file.
     """
     path = _find(Path(path_or_run))
+    if path.suffix == SUFFIX:
+        game, table, live, about = load_packed(path, REMEDY)
+        return StrategyFile(game, table, path, about, live)
     header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=copied and _fits_in_memory(path))
     game = AbstractGame.of_header(header, str(path), REMEDY)
     stored = arrays.get("chances")

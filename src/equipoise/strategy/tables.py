@@ -2,7 +2,7 @@
 
 A probability takes one byte, and those of an information set sum to 255: each is rounded down, and the missing units go
 to the largest remainders (the first of equal ones). So zero stays zero, one stays one, and with n actions the error is
-at most (n - 1) / n / 255, less than 0.004.
+at most (n - 1) / n / 255, less than 0.004. A coarser table has fewer units, a divisor of 255: its bytes are multiples.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I64, U8, inlined, kernel
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DECISION, MOST_ACTIONS
@@ -47,10 +48,13 @@ def probabilities(layout: SlotLayout, table: F32, out: F32 | None = None) -> F32
     return chances
 
 
-def to_bytes(layout: SlotLayout, table: F32) -> U8:
-    """The probabilities of a table as bytes; a table of probabilities gives itself."""
+def to_bytes(layout: SlotLayout, table: F32, units: int = UNITS) -> U8:
+    """The probabilities of a table as bytes, in some number of units; a table of probabilities gives itself."""
+    if units < 1 or UNITS % units:
+        divisors = [str(number) for number in range(1, UNITS + 1) if UNITS % number == 0]
+        raise InputError(f"{units} units of probability", remedy=f"use a divisor of {UNITS}: {', '.join(divisors)}")
     levels = np.empty(len(table), np.uint8)
-    quantise(Blocks.of(layout), table, np.empty(MOST_ACTIONS), levels)
+    quantise(Blocks.of(layout), table, units, np.empty(MOST_ACTIONS), levels)
     return levels
 
 
@@ -83,27 +87,28 @@ def _normalise_one(average: F32, chances: F32) -> None:
 
 
 @kernel
-def quantise(blocks: Blocks, table: F32, lost: F64, levels: U8) -> None:
+def quantise(blocks: Blocks, table: F32, units: int, lost: F64, levels: U8) -> None:
     """IN: float32[slot]; scratch: float64[action]; OUT: uint8[slot]."""
     at = 0
     for group in range(blocks.buckets.size):
         for _ in range(blocks.buckets[group]):
             for actions in blocks.actions[blocks.first[group] : blocks.first[group + 1]]:
-                _quantise_one(table[at : at + actions], lost, levels[at : at + actions])
+                _quantise_one(table[at : at + actions], units, lost, levels[at : at + actions])
                 at += actions
 
 
 @inlined
-def _quantise_one(table: F32, lost: F64, levels: U8) -> None:
+def _quantise_one(table: F32, units: int, lost: F64, levels: U8) -> None:
     total = 0.0
     for action in range(table.size):
         total += max(np.float64(table[action]), 0.0)
-    missing = UNITS
+    missing = units
+    worth = np.uint8(UNITS // units)
     for action in range(table.size):
         chance = max(np.float64(table[action]), 0.0) / total if total > 0.0 else 1.0 / np.float64(table.size)
-        exact = UNITS * chance
+        exact = units * chance
         whole = int(exact)
-        levels[action] = whole
+        levels[action] = np.uint8(whole) * worth
         lost[action] = exact - whole if chance > 0.0 else -1.0
         missing -= whole
     for _ in range(missing):
@@ -111,5 +116,5 @@ def _quantise_one(table: F32, lost: F64, levels: U8) -> None:
         for action in range(1, table.size):
             if lost[action] > lost[most]:
                 most = action
-        levels[most] += np.uint8(1)
+        levels[most] += worth
         lost[most] -= 1.0

@@ -226,7 +226,10 @@ class HandSpace:
 
     def list_block(self, start: int, end: int) -> HandBlock:
         """The hands of the boards `start` to `end` - 1."""
-        boards = self.boards[start:end]
+        return self.hands_of(self.boards[start:end], self.board_sizes[start:end])
+
+    def hands_of(self, boards: U8, sizes: U16) -> HandBlock:
+        """The hands of some boards. IN: uint8[board, card], uint16[board] how many boards are in the class of each."""
         holes, renamings = len(self.tables.hole_card), len(self.tables.renamed_card)
         first = np.empty(len(boards) + 1, np.int64)
         hole = np.empty(len(boards) * holes, np.uint16)
@@ -235,7 +238,7 @@ class HandSpace:
         cards = np.empty(self.rules.hole_cards + self.board_cards, np.uint8)
         list_hands(boards, self.tables, np.empty(renamings, np.uint8), cards, first, hole, times, hand)
         count = int(first[-1])
-        return HandBlock(boards, self.board_sizes[start:end], first, hole[:count], times[:count], hand[:count])
+        return HandBlock(boards, sizes, first, hole[:count], times[:count], hand[:count])
 
 
 def walk_hands(

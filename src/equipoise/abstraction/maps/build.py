@@ -1,4 +1,8 @@
-"""Builds the BucketMap of a recipe, or opens the file of an earlier build."""
+"""Builds the BucketMap of a recipe, or opens the file of an earlier build.
+
+The centroids of streets clustered by k-means are kept in a file beside that of the map. They determine the bucket of
+every hand, and take a thousandth of the space: `live_map.py` needs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from equipoise.abstraction.maps.board_street import street_by_boards
 from equipoise.abstraction.maps.bucket_map import BucketMap, PublicBuckets, StreetBuckets, fingerprint, lossless_street
@@ -15,9 +21,13 @@ from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, s
 from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
+from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.cache import cache_folder
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
+
+CENTROIDS = "equipoise centroids 1"
+AGAIN = "remove the file, and train again what was trained with it"
 
 
 def map_path(rules: GameRules, recipe: CardRecipe) -> Path:
@@ -55,12 +65,49 @@ def build_map(
             kept = BucketMap.load(path, rules)
             if kept.recipe == recipe_text(rules, recipe):
                 return kept
-    found = _Building(rules, recipe, progress).run()
+    building = _Building(rules, recipe, progress)
+    found = building.run()
     if keep and found.bytes:
         with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
             found.save(path)
+            save_arrays(_centroids_path(path), CENTROIDS, {"recipe": found.recipe}, building.centroids)
             return BucketMap.load(path, rules)
     return found
+
+
+def map_centroids(rules: GameRules, recipe: CardRecipe, progress: Progress | None = None) -> dict[str, Any]:
+    """What determines the buckets of streets clustered by k-means, from the cache or built.
+
+    `centroids N` is float32[bucket, column] of street N; for "ochs", `opponents N` is uint8[hole].
+    """
+    path = map_path(rules, recipe)
+    found = kept_centroids(rules, recipe)
+    if found is not None:
+        return found
+    building = _Building(rules, recipe, progress)
+    built = building.run()
+    kept = built
+    with suppress(InputError):
+        kept = BucketMap.load(path, rules)
+    for one, two in zip(kept.streets, built.streets, strict=True):
+        if one.cell is not None and not np.array_equal(one.cell, two.cell):
+            raise InputError("made by another version: its recipe gives other buckets", where=str(path), remedy=AGAIN)
+    with suppress(OSError, InputError):
+        save_arrays(_centroids_path(path), CENTROIDS, {"recipe": built.recipe}, building.centroids)
+    return building.centroids
+
+
+def kept_centroids(rules: GameRules, recipe: CardRecipe) -> dict[str, Any] | None:
+    """The centroids beside a map in the cache, if they are there."""
+    with suppress(InputError):
+        header, arrays = load_arrays(_centroids_path(map_path(rules, recipe)), CENTROIDS, remedy="", copied=True)
+        if header["recipe"] == recipe_text(rules, recipe):
+            return arrays
+    return None
+
+
+def _centroids_path(path: Path) -> Path:
+    return path.with_suffix(".centroids")
 
 
 class _Building:
@@ -70,6 +117,7 @@ class _Building:
         self.costs: dict[int, float] = {}
         self.public: PublicBuckets | None = None
         self.about: dict[str, Any] = {}
+        self.centroids: dict[str, Any] = {}  # see `map_centroids`
 
     def run(self) -> BucketMap:
         rules, recipe = self.rules, self.recipe
@@ -113,6 +161,10 @@ class _Building:
                     self.rules, street, recipe, self.recipe.seed, after, stage(self.progress, f"street {street + 1}")
                 )
             self.costs[street] = after.cost
+            if recipe.method != "potential":
+                self.centroids[f"centroids {street}"] = after.centroids
+            if after.opponents is not None:
+                self.centroids[f"opponents {street}"] = after.opponents
             deals = self.rules.unordered_deals(street)
             self.streets[street] = StreetBuckets(deals, recipe.buckets, after.label, method=recipe.method)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Clusters:
     metric: Metric
     ground: F32  # [bucket, bucket] how far apart centroids are
     cost: float  # the mean distance over all deals; its mean square for "l2" and "ochs"
+    opponents: U8 | None = None  # [hole] clusters of the opponent's holes, for "ochs"
 
 
 def cluster_street(
@@ -58,23 +59,31 @@ def cluster_street(
     if recipe.method == "potential":
         assert after is not None
         return _by_potential(space, recipe, seed, after, progress)
-    if recipe.method == "ochs" and space.size >= STREAMED:
-        return _by_stream(space, opponent_clusters(rules, recipe.clusters, seed), recipe, seed, progress)
     if recipe.method != "ochs" and space.last:
         return _by_strength(space, recipe, seed, progress)
-    points, metric = street_points(rules, street, recipe, seed, part(progress, 0, 0.5))
+    opponents = opponent_clusters(rules, recipe.clusters, seed) if recipe.method == "ochs" else None
+    if opponents is not None and space.size >= STREAMED:
+        return replace(_by_stream(space, opponents, recipe, seed, progress), opponents=opponents)
+    points, metric = street_points(rules, street, recipe, seed, part(progress, 0, 0.5), opponents)
     centroids = fit(points, space.weights, recipe, recipe.buckets, metric, seed, part(progress, 0.5, 0.8))
     starts = range(0, space.size, AT_ONCE)
     blocks = ((np.arange(at, min(at + AT_ONCE, space.size)), points[at : at + AT_ONCE]) for at in starts)
-    return _assign(space, blocks, centroids, metric, part(progress, 0.8, 1))
+    return replace(_assign(space, blocks, centroids, metric, part(progress, 0.8, 1)), opponents=opponents)
 
 
 def street_points(
-    rules: GameRules, street: int, recipe: StreetRecipe, seed: int, progress: Fraction | None = None
+    rules: GameRules,
+    street: int,
+    recipe: StreetRecipe,
+    seed: int,
+    progress: Fraction | None = None,
+    opponents: U8 | None = None,
 ) -> tuple[Any, Metric]:
     """The points that k-means clusters, [hand, column] for all hands of a street, and the metric."""
     if recipe.method == "ochs":
-        ochs = StreetFeatures(rules, street).ochs(opponent_clusters(rules, recipe.clusters, seed), recipe.clusters)
+        if opponents is None:
+            opponents = opponent_clusters(rules, recipe.clusters, seed)
+        ochs = StreetFeatures(rules, street).ochs(opponents, recipe.clusters)
         return ochs.table(progress=progress), "l2"
     if HandSpace(rules, street).last:
         top = StreetFeatures(rules, street).top

@@ -13,7 +13,7 @@ from equipoise.cli.app import FreshSeed, Game, Json, What, app, examples, print_
 
 @app.command(epilog=examples("equipoise play uniform --game holdem.limit --hands 3 --hint"))
 def play(
-    what: What,
+    what: What = "",
     game: Game = "",
     hands: Annotated[int, typer.Option(min=0, help="Number of hands; 0: until you quit.")] = 0,
     hint: Annotated[bool, typer.Option("--hint", help="Show what the agent would do with your cards.")] = False,
@@ -21,7 +21,7 @@ def play(
     seed: FreshSeed = None,
     as_json: Json = False,
 ) -> None:
-    """Play against an agent at the terminal.
+    """Play against an agent at the terminal: the shipped no-limit agent with search from the turn, or WHAT.
 
     With --json, the game is shown on standard error.
     """

@@ -1,4 +1,4 @@
-"""`strategy show`: a node of a trained strategy."""
+"""`strategy show`: a node of a trained strategy; `strategy pack`: a small file of one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.app import Json, examples, noun, print_json
-from equipoise.cli.render.strategy import print_strategy
+from equipoise.cli.render.progress import stage_bar
+from equipoise.cli.render.strategy import print_packed, print_strategy
 
-strategy = noun("strategy", "Show trained strategies.")
+strategy = noun("strategy", "Show and pack trained strategies.")
 
 
 @strategy.command(
@@ -33,3 +34,29 @@ def strategy_show(
         print_json(view.as_json())
     else:
         print_strategy(view)
+
+
+@strategy.command(
+    "pack",
+    epilog=examples(
+        "equipoise train leduc --out runs/leduc --iterations 2000",
+        "equipoise strategy pack runs/leduc --out leduc.packed --units 51",
+        "equipoise match ./leduc.packed runs/leduc --hands 20000",
+    ),
+)
+def strategy_pack(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a strategy file; RUN?strategy=average.")],
+    out: Annotated[str, typer.Option(metavar="FILE.packed", help="The file to write.")],
+    units: Annotated[int, typer.Option(help="Probabilities are multiples of 1/UNITS: a divisor of 255.")] = 255,
+    note: Annotated[str, typer.Option(help="A text to keep in the file, e.g. what was measured.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Pack a strategy into a small file that plays without tables of hands: see docs/shipped.md."""
+    import equipoise
+
+    with stage_bar() as progress:
+        packed = equipoise.pack_strategy(run, out, units=units, note=note, progress=progress)
+    if as_json:
+        print_json(packed.as_json())
+    else:
+        print_packed(packed)

@@ -1,13 +1,14 @@
-"""What `strategy show` prints for people."""
+"""What `strategy show` and `strategy pack` print for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from equipoise.cli.render.spot_grid import print_grid
-from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.cli.render.tables import Table, print_table, say, size_text
 
 if TYPE_CHECKING:
+    from equipoise.strategy.packed import Packed
     from equipoise.strategy.show import StrategyView
 
 MOST_ROWS = 200  # of a table of buckets
@@ -38,3 +39,11 @@ def print_strategy(view: StrategyView) -> None:
         print_table(table)
         if len(view.table) > MOST_ROWS:
             say(f"and {len(view.table) - MOST_ROWS:,} more buckets; --json has all, --board shows hands")
+
+
+def print_packed(packed: Packed) -> None:
+    """What a packed file holds, and how large it is."""
+    parts = f"probabilities {size_text(packed.levels_bytes)}, cards {size_text(packed.cards_bytes)}"
+    bits = 8 * packed.levels_bytes / packed.infosets
+    say(f"{packed.path}: {size_text(packed.bytes)} ({parts})")
+    say(f"{packed.infosets:,} information sets, units of 1/{packed.units}, {bits:.1f} bits each")
