@@ -57,6 +57,7 @@ class SearchAgent(Tracked):
     options: SearchOptions
     most_bytes: int = MOST_BYTES
     _solved: OrderedDict[Key, Subgame | None] = field(default_factory=OrderedDict, repr=False)
+    _held: int = field(default=0, repr=False)  # bytes of `_solved`
     _failed: bool = field(default=False, repr=False)
 
     @property
@@ -168,10 +169,10 @@ class SearchAgent(Tracked):
 
     def _remember(self, key: Key, subgame: Subgame | None) -> None:
         self._solved[key] = subgame
-        held = sum(map(_bytes_of, self._solved.values()))
-        while held > self.most_bytes and len(self._solved) > 1:
+        self._held += _bytes_of(subgame)
+        while self._held > self.most_bytes and len(self._solved) > 1:
             _, oldest = self._solved.popitem(last=False)
-            held -= _bytes_of(oldest)
+            self._held -= _bytes_of(oldest)
 
 
 def _bytes_of(solved: Subgame | None) -> int:
