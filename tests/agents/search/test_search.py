@@ -174,6 +174,7 @@ def test_a_subgame_that_does_not_fit_into_memory_is_left_to_the_blueprint(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     blueprint = solved_agent(LEDUC)
+    monkeypatch.setattr("equipoise.agents.search.subgame.LARGE", 0)
     monkeypatch.setattr("equipoise.agents.search.subgame.available_memory", lambda: 1000)
     agent = searching(blueprint)
     state = BettingState.start(LEDUC).apply(CALL).apply(CALL)
