@@ -56,6 +56,10 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
         ("J.Q.K vs real, CFR-BR", 55.2, 56.0),
     ),
     "pcs-variance": ({"single_boards_over_one_iteration": {"start 0": {"2": 1.5}}}, ("start 0, 2 boards", None, 1.5)),
+    "search-safety": (
+        {"exploitability_mbb": {"flop hold'em": {"blueprint": 300.0, "flop, combined": 50.0}}},
+        ("flop hold'em, flop, combined", None, 50.0),
+    ),
     "tartanian7-blades": (
         {"exploitability_mbb": {"in parts": {"1e+08": 50.0}}},
         ("in parts, 1e+08 nodes, mbb/g", None, 50.0),

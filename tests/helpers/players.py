@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from equipoise.agents.agent import View
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
+from play import random_action
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,17 @@ class Player:
     def act(self, view: View, rng: np.random.Generator) -> int:
         chances = self.probabilities(view)
         return int(rng.choice(list(chances), p=list(chances.values())))
+
+
+@dataclass(frozen=True)
+class RandomBets:
+    """A player of any legal bet: the least, all-in, odd chips; it seldom folds."""
+
+    name: str
+    rules: GameRules
+
+    def act(self, view: View, rng: np.random.Generator) -> int:
+        return random_action(view.state, Random(int(rng.integers(2**32))))
 
 
 def player(name: str, game: str) -> Player:

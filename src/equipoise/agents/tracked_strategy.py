@@ -1,16 +1,19 @@
-"""An agent's tracks as a strategy for the exact measure: asked at every decision on every board, all holes at once."""
+"""An agent's tracks as a strategy for the exact measure: followed through every line of betting on every board."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
-from equipoise.agents.agent import Agent, View, track_to
+from equipoise.agents.agent import Agent, Track
 from equipoise.agents.card_blind import Flags
 from equipoise.core.errors import InputError, shown
+from equipoise.core.jit import F64
 from equipoise.games.betting_state import action_text
-from equipoise.tree.betting_tree import BettingTree
+from equipoise.games.rules import PLAYERS
+from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
 
@@ -21,7 +24,7 @@ class TrackedStrategy:
 
     agent: Agent
     by_bucket: None = None
-    by_board: None = None
+    _lock: Lock = field(default_factory=Lock, repr=False)  # agents need not be thread-safe
 
     @property
     def name(self) -> str:
@@ -34,28 +37,70 @@ class TrackedStrategy:
 
     def tables(self, engine: Engine) -> Tables:
         """The answers about every hole on every board."""
-        program, cards, tree = engine.program.arrays, engine.cards, engine.tree
-        source = engine.zeros()
-        decisions = np.flatnonzero(program.table_row >= 0).tolist()
-        states = {place: tree.state(int(program.node[place])) for place in decisions}
-        for board, dealt in enumerate(cards.cards):
-            for place in decisions:
-                node, state = int(program.node[place]), states[place]
-                if tree.street[node] != cards.arrays.street[board]:
+        tables = engine.tables(engine.zeros())
+        for player in range(PLAYERS):
+            rows = self.by_board(engine, player)
+            for board in range(len(engine.cards.cards)):
+                rows.expand(board, tables)
+        return tables
+
+    def by_board(self, engine: Engine, player: int) -> TrackedRows:
+        """The rows of one player, to be asked for board by board, a board after its parent."""
+        return TrackedRows(self.agent, engine, player, self._lock)
+
+
+class TrackedRows:
+    """One player's rows on the boards of an engine. Remembers the tracks at the end of each street's latest board."""
+
+    def __init__(self, agent: Agent, engine: Engine, player: int, lock: Lock) -> None:
+        self.agent, self.engine, self.player, self.lock = agent, engine, player, lock
+        program = engine.program.arrays
+        self.table_row = np.full(len(engine.tree), -1, np.int64)
+        self.table_row[program.node] = program.table_row
+        self.ends: dict[int, Track] = {}  # by node of a deal
+
+    def expand(self, board: int, tables: Tables) -> None:
+        """Write the probabilities of a board's holes into its block of the tables."""
+        cards, tree, player = self.engine.cards, self.engine.tree, self.player
+        dealt, holes = cards.cards[board], cards.holes(board, player)
+        street = int(cards.arrays.street[board])
+        tracks: dict[int, Track] = {}
+        with self.lock:
+            for node in range(tree.street_first[street], tree.street_first[street + 1]):
+                if tree.kind[node] not in (DECISION, DEAL):
                     continue
-                view = View(state, state.player, (), dealt)
-                actions, chances = track_to(self.agent.follow(state.player), view).probabilities()
-                holes = cards.holes(board, state.player)
-                offered = [int(tree.action[child]) for child in tree.children(node)]
-                rows = np.zeros((len(offered), len(holes)))
-                for action, row in zip(actions, chances, strict=True):
-                    if action in offered:
-                        rows[offered.index(action)] = row[holes]
-                    elif row[holes].any():
-                        raise InputError(
-                            f"agent {shown(self.name)} may {action_text(action)}: not on the menu",
-                            remedy="give it the bets of the tree, or use the method lbr",
-                        )
-                start = int(engine.table_first[board, state.player]) + int(program.table_row[place]) * len(holes)
-                source[start : start + rows.size] = rows.ravel()
-        return engine.tables(source)
+                track = self._arrive(node, tracks, dealt)
+                if tree.kind[node] == DEAL:
+                    self.ends[node] = track
+                    continue
+                tracks[node] = track
+                if tree.player[node] == player:
+                    rows = self._rows(node, track)[:, holes]
+                    start = int(tables.first[board, player]) + int(self.table_row[node]) * len(holes)
+                    tables.source[start : start + rows.size] = rows.ravel()
+
+    def _arrive(self, node: int, tracks: dict[int, Track], dealt: tuple[int, ...]) -> Track:
+        """The track at a node, one step from its parent's."""
+        tree, parent = self.engine.tree, int(self.engine.tree.parent[node])
+        if node == 0:
+            return self.agent.follow(self.player)
+        if tree.kind[parent] != DEAL:
+            return tracks[parent].after(int(tree.action[node]))
+        track = self.ends[parent]
+        return track.dealt(dealt) if len(dealt) > len(track.board) else track
+
+    def _rows(self, node: int, track: Track) -> F64:
+        """[action of the tree, hole]."""
+        tree = self.engine.tree
+        offered = [int(tree.action[child]) for child in tree.children(node)]
+        actions, chances = track.probabilities()
+        rows = np.zeros((len(offered), chances.shape[1]))
+        for action, row in zip(actions, chances, strict=True):
+            if action in offered:
+                rows[offered.index(action)] = row
+            elif row.any():
+                raise InputError(
+                    f"agent {shown(self.agent.name)} may {action_text(action)}: not on the menu",
+                    remedy="give it the bets of the tree, or use the method lbr",
+                )
+        return rows

@@ -33,6 +33,7 @@ _HOMES = {
     "deep-cfr-leduc": "deep_cfr.leduc",
     "leduc-pathology": "cfr_br.leduc_pathology",
     "pcs-variance": "slumbot_nl.pcs_variance",
+    "search-safety": "search.safety",
     "tartanian7-figure-1": "tartanian7.figure_1",
     "tartanian7-blades": "tartanian7.blades",
     "tartanian7-flops": "tartanian7.flops",

@@ -27,19 +27,19 @@ from equipoise.agents.agent import Agent, Track, Tracked, View, can_fork, track_
 from equipoise.agents.search.options import SearchOptions
 from equipoise.agents.search.safety import Continuation, Gadget, gadget_of
 from equipoise.agents.search.subgame import (
-    MOST_NODES,
     OutOfTimeError,
     Position,
     Subgame,
     SubgameRoot,
     free_holes,
     solve_subgame,
+    subgame_tree,
 )
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import BettingState
 from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.tree.betting_tree import Root, build_tree
+from equipoise.tree.betting_tree import Root
 from equipoise.tree.boards import PublicCards
 
 MOST_BYTES = 256_000_000  # of solutions that an agent remembers
@@ -57,6 +57,7 @@ class SearchAgent(Tracked):
     options: SearchOptions
     most_bytes: int = MOST_BYTES
     _solved: OrderedDict[Key, Subgame | None] = field(default_factory=OrderedDict, repr=False)
+    _held: int = field(default=0, repr=False)  # bytes of `_solved`
     _failed: bool = field(default=False, repr=False)
 
     @property
@@ -99,7 +100,7 @@ class SearchAgent(Tracked):
         menu, root = self.options.menu(len(before)), Root(len(before), max(_state(self.rules, before).spent))
         line: tuple[int, ...] = ()
         while True:
-            tree, node = build_tree(self.rules, menu, root, MOST_NODES, line), 0
+            tree, node = subgame_tree(self.rules, menu, root, line), 0
             for at, action in enumerate(actions):
                 child = tree.child(node, action)
                 if child is None:
@@ -168,10 +169,10 @@ class SearchAgent(Tracked):
 
     def _remember(self, key: Key, subgame: Subgame | None) -> None:
         self._solved[key] = subgame
-        held = sum(map(_bytes_of, self._solved.values()))
-        while held > self.most_bytes and len(self._solved) > 1:
+        self._held += _bytes_of(subgame)
+        while self._held > self.most_bytes and len(self._solved) > 1:
             _, oldest = self._solved.popitem(last=False)
-            held -= _bytes_of(oldest)
+            self._held -= _bytes_of(oldest)
 
 
 def _bytes_of(solved: Subgame | None) -> int:

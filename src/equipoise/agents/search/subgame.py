@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, inf
 from typing import Any, TypeAlias
@@ -34,6 +34,7 @@ VARIANT = "steep"
 FLOOR = 1e-3  # the least weight of a hole in a range whose largest weight is 1
 LEAST_ITERATIONS = 8  # a solve that is stopped before has failed
 MOST_NODES = 20_000
+LARGE = 100_000_000  # bytes of tables that are compared with the free memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,12 @@ def _with_floor(weights: F64) -> F64:
 def free_holes(rules: GameRules, board: tuple[int, ...]) -> Any:
     """[hole] whether the board leaves it possible."""
     return ~np.isin(hole_card_table(rules.deck, rules.hole_cards), board).any(axis=1)
+
+
+@lru_cache(64)
+def subgame_tree(rules: GameRules, menu: BetMenu | None, root: Root, line: tuple[int, ...] = ()) -> BettingTree:
+    """The betting from a root; actions of `line` are added where the menu lacks them."""
+    return build_tree(rules, menu, root, MOST_NODES, line)
 
 
 class OutOfTimeError(Exception):
@@ -141,13 +148,13 @@ def solve_subgame(
     """
     _warm_up()
     end = time.perf_counter() + seconds
-    tree = build_tree(root.rules, menu, Root(root.street, root.chips), MOST_NODES, line)
+    tree = subgame_tree(root.rules, menu, Root(root.street, root.chips), line)
     cards = deal_boards(root.rules, root.weights(), root.board)
     if cards.root_street != root.street:
         raise InputError(f"{root.rules.street_name(root.street)} deals no card", remedy="search from another street")
     engine = Engine(tree, cards)
-    needed, free = 2 * engine.slots * np.dtype(engine.precision).itemsize, available_memory()
-    if needed > free / 2:
+    needed = 2 * engine.slots * np.dtype(engine.precision).itemsize
+    if needed > LARGE and needed > (free := available_memory()) / 2:
         raise InputError(
             f"its tables need {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free", remedy="search a later street"
         )
