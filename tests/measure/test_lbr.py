@@ -29,7 +29,7 @@ from equipoise.agents.named import load_player
 from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD
-from equipoise.measure.lbr import considered_raises, read_bets, read_street
+from equipoise.measure.lbr import considered_raises, read_bets
 from equipoise.measure.stats import Moments, apply_control_variates
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
@@ -223,8 +223,9 @@ def test_raises_are_those_of_bet_menus() -> None:
         ({"bets": "1.0,,all-in"}, "bet ''"),
         ({"bets": (-1.0,)}, "bet '-1.0'"),
         ({"bets": (float("nan"),)}, "bet 'nan'"),
-        ({"from_street": 2}, "no street 2"),
-        ({"from_street": -1}, "no street -1"),
+        ({"holes": 0}, "0 holes"),
+        ({"from_street": 2}, "no street '2'"),
+        ({"from_street": -1}, "no street '-1'"),
         ({"from_street": "river"}, "no street 'river'"),
     ],
 )
@@ -235,8 +236,8 @@ def test_bad_input_ends_in_one_line(options: dict, complaint: str) -> None:  # t
 
 
 def test_streets_have_names() -> None:
-    assert [read_street(name, load_game("holdem.limit")) for name in ("preflop", "turn", "river")] == [0, 2, 3]
-    assert read_street("round 2", load_game("leduc")) == read_street("flop", load_game("leduc")) == 1
+    assert [load_game("holdem.limit").find_street(name) for name in ("preflop", "turn", 3)] == [0, 2, 3]
+    assert [load_game("leduc").find_street(name) for name in ("round 2", "flop", 1)] == [1, 1, 1]
     assert read_bets("0.5, 1,min,all-in") == (0.5, 1.0, "min", "all-in")
 
 
@@ -324,6 +325,7 @@ def test_auto_is_exact_where_it_can_be(options: dict, method: str) -> None:  # t
         ({"method": "lbr", "out": "flops"}, "flops sampled"),
         ({"method": "exact", "hands": 100}, "for an exact measurement"),
         ({"bets": "all-in"}, "use the method lbr"),
+        ({"holes": 4}, "use the method lbr"),
         ({"method": "lbr", "bets": "all-in"}, "limit game"),
         ({"method": "lbr", "bets": "half", "game": "holdem.nolimit"}, "bet 'half'"),
     ],
@@ -339,4 +341,7 @@ def test_the_command_says_that_it_is_a_lower_bound() -> None:
     assert "LBR lower bound on exploitability" in said and "±" in said and "200 hands" in said
     found = json.loads(invoke(*words, "flop", "--json").stdout)
     assert found["method"] == "lbr" and found["from_street"] == "round 2"
+    assert found["holes"] == 1
     assert "river" in refusal(*words, "river")
+    assert "200 hands with 3 holes each" in invoke(*words, "flop", "--holes", "3").stdout
+    assert "holes" in refusal("measure", "uniform", "--game", "leduc", "--holes", "3")

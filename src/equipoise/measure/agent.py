@@ -35,6 +35,7 @@ def measure_agent(
     minutes: float | None = None,
     bets: Sequence[Size] | str | None = None,
     from_street: int | str | None = None,
+    holes: int | None = None,
     seed: int | None = None,
     threads: int = 0,
     device: str | None = None,
@@ -45,10 +46,10 @@ def measure_agent(
     `current` asks for a run's current strategy instead of its average; `device` is where its networks run (cpu, cuda).
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
-    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
-    all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
-    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands
-    (default: 1). Options of the other method are refused.
+    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`, `holes`). `auto` is exact
+    where all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a
+    `reference`, both are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or
+    the hands (default: 1). Options of the other method are refused.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
@@ -77,12 +78,15 @@ def measure_agent(
             minutes=minutes,
             bets=(1.0, ALL_IN) if bets is None else bets,
             from_street=0 if from_street is None else from_street,
+            holes=holes,
             seed=1 if seed is None else seed,
             threads=threads,
             progress=progress,
         )
-    if any(option is not None for option in (hands, minutes, bets, from_street)):
-        raise InputError("hands, minutes, bets or a street for an exact measurement", remedy="use the method lbr")
+    if any(option is not None for option in (hands, minutes, bets, from_street, holes)):
+        raise InputError(
+            "hands, minutes, bets, holes or a street for an exact measurement", remedy="use the method lbr"
+        )
     if sample_flops is None and seed is not None:
         raise InputError("a seed for an exact measurement", remedy="leave it out: nothing is drawn at random")
     seed = 1 if seed is None else seed

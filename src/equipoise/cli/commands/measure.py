@@ -54,6 +54,14 @@ def measure(
     from_street: Annotated[
         str | None, typer.Option(metavar="STREET", help="lbr: only check and call before this street, e.g. flop.")
     ] = None,
+    holes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="lbr: from that street on, play each hand with N holes of the responder; cheaper if the agent searches"
+            " (default: 16 if it has searched by then, else 1).",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the sample or the hands (default: 1).")] = None,
     threads: Threads = 0,
     device: Annotated[str | None, typer.Option(help="Where networks run: cpu or cuda (default: cpu).")] = None,
@@ -83,6 +91,7 @@ def measure(
             minutes=minutes,
             bets=bets,
             from_street=from_street,
+            holes=holes,
             seed=seed,
             threads=threads,
             device=device,
