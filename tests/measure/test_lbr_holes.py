@@ -107,7 +107,7 @@ def test_one_solve_serves_all_holes(monkeypatch: pytest.MonkeyPatch) -> None:
         return solve(self, *root)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SearchAgent, "_solve", counted)
-    responder = lbr.Responder(agent, 1, (), holes=8)
+    responder = lbr.Responder(agent, 1, ((),), holes=8)
     responder.play_chunk(1, 0, 20)
     assert 0 < len(solves) <= 20
     assert local_best_response(agent, hands=4, from_street=1, threads=1).holes == SEARCH_HOLES

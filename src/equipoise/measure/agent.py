@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import Measurable, as_agent, load_agent
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Progress, stage
-from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
+from equipoise.games.bet_menu import ALL_IN, BetMenu
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
-from equipoise.measure.lbr import LocalBestResponse, local_best_response
+from equipoise.measure.lbr import Bets, LocalBestResponse, local_best_response
 from equipoise.measure.reference import Referenced, measure_by_reference
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.game_report import menu_of
@@ -33,7 +32,7 @@ def measure_agent(
     reference_flops: str | Path | None = None,
     hands: int | None = None,
     minutes: float | None = None,
-    bets: Sequence[Size] | str | None = None,
+    bets: Bets | None = None,
     from_street: int | str | None = None,
     holes: int | None = None,
     seed: int | None = None,

@@ -54,6 +54,8 @@ LEAST_MASS = 1e-12  # of the agent's range: a hole that meets less of it meets n
 TURNS = 2 * PLAYERS  # the even and the odd hands of each seat; chunks are whole turns
 
 
+Bets: TypeAlias = Sequence[Size] | Sequence[Sequence[Size]] | str
+NO_BETS = "none"  # in a text: only fold and call on this street
 Played: TypeAlias = tuple[float, ...]  # chips won, and the control variates: see Responder.play
 
 
@@ -71,7 +73,7 @@ class LocalBestResponse:
     holes: int  # of the responder, for each hand
     seconds: float
     from_street: str
-    bets: tuple[Size, ...]
+    bets: tuple[tuple[Size, ...], ...]  # by street, from that one on; the last are those of all later streets
 
     def __repr__(self) -> str:
         return f"LocalBestResponse(at least {self.lbr:.1f} ± {self.ci95:.1f} mbb/hand, {self.hands:,} hands)"
@@ -106,7 +108,7 @@ class LocalBestResponse:
             "hands_per_second": self.hands_per_second,
             "seconds": self.seconds,
             "from_street": self.from_street,
-            "bets": list(self.bets),
+            "bets": [list(sizes) for sizes in self.bets] if len(self.bets) > 1 else list(*self.bets),
         }
 
 
@@ -116,7 +118,7 @@ def local_best_response(
     game: str | GameRules = "",
     hands: int | None = None,
     from_street: int | str = 0,
-    bets: Sequence[Size] | str = (1.0, ALL_IN),
+    bets: Bets = (1.0, ALL_IN),
     holes: int | None = None,
     seed: int = 1,
     threads: int = 0,
@@ -128,9 +130,9 @@ def local_best_response(
     The agent may be a function of a view or a name (`agents/named.py`); `game` is for those that play any game. Seats
     alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such as
     `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in bet
-    menus (a text separates them by commas); in limit games, the one raise. From that street on, each hand is played
-    with `holes` holes and counts by their mean (default: 16 if the agent searches by then, else 1). The result for a
-    seed and a number of hands does not depend on `threads` (0: all cores).
+    menus, for all streets or a list for each street from the first on (`read_bets`); in limit games, the one raise.
+    From that street on, each hand is played with `holes` holes and counts by their mean (default: 16 if the agent
+    searches by then, else 1). The result for a seed and a number of hands does not depend on `threads` (0: all cores).
     """
     player = as_agent(agent, game)
     rules = player.rules
@@ -139,7 +141,10 @@ def local_best_response(
     if holes is None:
         holes = SEARCH_HOLES if isinstance(player, SearchAgent) and player.options.street <= street else 1
     check_count(holes, "holes", 1)
-    responder = Responder(player, street, read_bets(bets), holes)
+    by_street = read_bets(bets)
+    if len(by_street) > rules.rounds - street:
+        raise InputError(f"bets on {len(by_street)} streets", remedy=f"{rules.rounds - street} are left to bet on")
+    responder = Responder(player, street, by_street, holes)
     if hands is not None:
         check_count(hands, "hands", LEAST_HANDS)
     if minutes is not None and not minutes > 0:
@@ -165,24 +170,36 @@ def local_best_response(
         holes=holes,
         seconds=time.monotonic() - started,
         from_street=rules.street_name(responder.from_street),
-        bets=() if rules.limit else responder.bets,
+        bets=((),) if rules.limit else responder.bets,
     )
 
 
-def read_bets(bets: Sequence[Size] | str) -> tuple[Size, ...]:
-    """Check bet sizes; a text separates them by commas."""
+def read_bets(bets: Bets) -> tuple[tuple[Size, ...], ...]:
+    """Check bet sizes by street, from the responder's first on; the last ones are those of all later streets.
+
+    A text separates sizes by commas and streets by slashes; `none` is a street without bets.
+    """
+    if isinstance(bets, str):
+        return tuple(_sizes(() if text.strip() == NO_BETS else text.split(",")) for text in bets.split("/"))
+    by_street = [sizes for sizes in bets if isinstance(sizes, tuple | list)]
+    if len(by_street) < max(len(bets), 1):
+        return (_sizes(bets),)
+    return tuple(_sizes(sizes) for sizes in by_street)
+
+
+def _sizes(bets: Sequence[object]) -> tuple[Size, ...]:
     sizes: list[Size] = []
-    for bet in bets.split(",") if isinstance(bets, str) else bets:
+    for bet in bets:
         word = bet.strip() if isinstance(bet, str) else bet
         if word in (ALL_IN, MIN):
-            sizes.append(word)
+            sizes.append(str(word))
             continue
         try:
-            size = float(word)
+            size = float(word)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             size = 0.0
         if not 0 < size <= MOST_FRACTION:
-            raise InputError(f"bet {shown(str(bet))}", remedy='write e.g. "0.5,1.0,all-in"')
+            raise InputError(f"bet {shown(str(bet))}", remedy='write e.g. "0.5,1.0,all-in", or "0.5/none" by street')
         sizes.append(size)
     return tuple(sizes)
 
@@ -243,7 +260,7 @@ class Responder:
 
     agent: Agent
     from_street: int
-    bets: tuple[Size, ...]
+    bets: tuple[tuple[Size, ...], ...]  # by street, see `read_bets`
     holes: int = 1
 
     @cached_property
@@ -420,7 +437,8 @@ class Hand:
         value = self.worth(state, self.share(weights), max(state.spent))
         if value > 0 or not state.legal().fold:
             best, best_value = CALL, value
-        for total in considered_raises(state, self.responder.bets):
+        bets = self.responder.bets[: state.round - self.responder.from_street + 1][-1]
+        for total in considered_raises(state, bets):
             raised = track.after(total)
             actions, chances = raised.probabilities()
             stays = weights * (1 - chances[actions.index(FOLD)]) if FOLD in actions else weights

@@ -49,7 +49,11 @@ def measure(
     hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: number of hands (default: 10,000).")] = None,
     minutes: Annotated[float | None, typer.Option(help="lbr: maximum minutes.")] = None,
     bets: Annotated[
-        str | None, typer.Option(help="lbr: bets to consider: fractions of the pot, min, all-in (default: 1.0,all-in).")
+        str | None,
+        typer.Option(
+            help="lbr: bets to consider: fractions of the pot, min, all-in, or none; a slash starts the bets of the"
+            " next street (default: 1.0,all-in)."
+        ),
     ] = None,
     from_street: Annotated[
         str | None, typer.Option(metavar="STREET", help="lbr: only check and call before this street, e.g. flop.")
