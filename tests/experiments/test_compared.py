@@ -51,6 +51,15 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
         {"means": {"SD-CFR": [{"iteration": 500, "mean_mbb": 70.0}], "Deep CFR": []}},
         ("SD-CFR, iteration 500", 96, 70.0),
     ),
+    "lbr-table": (
+        {
+            "table": [
+                {"setting": "fc", "blueprint": 900.0, "± blueprint": 40.0, "Slumbot 2016": 522, "± Slumbot 2016": 50}
+                | {"search=river": None, "search=turn": None}
+            ]
+        },
+        ("fc: blueprint, Slumbot 2016", "522 ± 50", "900 ± 40"),
+    ),
     "leduc-pathology": (
         {"ours": {"J.Q.K vs real": 55.0}, "ours_by_cfr_br": {"J.Q.K vs real": 56.0}},
         ("J.Q.K vs real, CFR-BR", 55.2, 56.0),

@@ -29,7 +29,7 @@ from equipoise.agents.named import load_player
 from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD
-from equipoise.measure.lbr import considered_raises, read_bets, read_street
+from equipoise.measure.lbr import considered_raises, read_bets
 from equipoise.measure.stats import Moments, apply_control_variates
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
@@ -115,6 +115,26 @@ def test_the_value_of_the_naive_twin(game: str, seed: int, from_street: int) -> 
     assert max(result.player_errors) < tight / 3  # an interval that says something
     few = local_best_response(random.agent, hands=200, from_street=from_street, seed=seed, threads=1)
     assert max(abs(z) for z in far(few, values)) < 4.5
+
+
+@pytest.mark.parametrize("bets", ["none/1.0,all-in", "1.0,all-in/none", "none"])
+def test_bets_by_street_are_those_of_the_naive_twin(bets: str) -> None:
+    random, lists = random_agent("nolimit-1", 3), bets.split("/")
+
+    def raises(state: BettingState) -> list[int]:
+        return naive_raises(state) if lists[: state.round + 1][-1] != "none" else []
+
+    naive = NaiveLbr(random.rules, random.function, raises)
+    values = [naive.value(player) for player in range(2)]
+    result = local_best_response(random.table, hands=1500, bets=bets, seed=2, threads=1)
+    assert max(abs(z) for z in far(result, values)) < 4
+    assert max(far(local_best_response(random.table, hands=1500, seed=2, threads=1), values)) > 5  # other bets
+
+
+def test_only_folding_and_calling_wins_a_quarter_of_a_blind_from_always_fold() -> None:
+    # It folds the small blind; as the big blind it checks to the end, with even chances.
+    result = local_best_response(load_player("always-fold", "holdem.nolimit", "pot"), hands=400, bets="none", threads=1)
+    assert result.player_values[0] == 50 and abs(result.lbr - 250) < 2 * result.ci95 < 100
 
 
 @pytest.mark.parametrize("game", ["kuhn", "leduc", "nolimit-1", "nolimit-2"])
@@ -222,9 +242,13 @@ def test_raises_are_those_of_bet_menus() -> None:
         ({"bets": "pot"}, "bet 'pot'"),
         ({"bets": "1.0,,all-in"}, "bet ''"),
         ({"bets": (-1.0,)}, "bet '-1.0'"),
+        ({"bets": "1.0/"}, "bet ''"),
+        ({"bets": (1.0, (2.0,))}, "bet"),
+        ({"bets": "none/none/none"}, "bets on 3 streets"),
         ({"bets": (float("nan"),)}, "bet 'nan'"),
-        ({"from_street": 2}, "no street 2"),
-        ({"from_street": -1}, "no street -1"),
+        ({"holes": 0}, "0 holes"),
+        ({"from_street": 2}, "no street '2'"),
+        ({"from_street": -1}, "no street '-1'"),
         ({"from_street": "river"}, "no street 'river'"),
     ],
 )
@@ -235,9 +259,11 @@ def test_bad_input_ends_in_one_line(options: dict, complaint: str) -> None:  # t
 
 
 def test_streets_have_names() -> None:
-    assert [read_street(name, load_game("holdem.limit")) for name in ("preflop", "turn", "river")] == [0, 2, 3]
-    assert read_street("round 2", load_game("leduc")) == read_street("flop", load_game("leduc")) == 1
-    assert read_bets("0.5, 1,min,all-in") == (0.5, 1.0, "min", "all-in")
+    assert [load_game("holdem.limit").find_street(name) for name in ("preflop", "turn", 3)] == [0, 2, 3]
+    assert [load_game("leduc").find_street(name) for name in ("round 2", "flop", 1)] == [1, 1, 1]
+    assert read_bets("0.5, 1,min,all-in") == ((0.5, 1.0, "min", "all-in"),)
+    assert read_bets("0.5/ none /all-in") == read_bets([(0.5,), (), ["all-in"]]) == ((0.5,), (), ("all-in",))
+    assert read_bets(()) == read_bets("none") == ((),)
 
 
 def unlucky(values: np.ndarray, luck: np.ndarray, block: int = 6) -> Moments:  # type: ignore[type-arg]
@@ -324,6 +350,7 @@ def test_auto_is_exact_where_it_can_be(options: dict, method: str) -> None:  # t
         ({"method": "lbr", "out": "flops"}, "flops sampled"),
         ({"method": "exact", "hands": 100}, "for an exact measurement"),
         ({"bets": "all-in"}, "use the method lbr"),
+        ({"holes": 4}, "use the method lbr"),
         ({"method": "lbr", "bets": "all-in"}, "limit game"),
         ({"method": "lbr", "bets": "half", "game": "holdem.nolimit"}, "bet 'half'"),
     ],
@@ -339,4 +366,7 @@ def test_the_command_says_that_it_is_a_lower_bound() -> None:
     assert "LBR lower bound on exploitability" in said and "±" in said and "200 hands" in said
     found = json.loads(invoke(*words, "flop", "--json").stdout)
     assert found["method"] == "lbr" and found["from_street"] == "round 2"
+    assert found["holes"] == 1
     assert "river" in refusal(*words, "river")
+    assert "200 hands with 3 holes each" in invoke(*words, "flop", "--holes", "3").stdout
+    assert "holes" in refusal("measure", "uniform", "--game", "leduc", "--holes", "3")

@@ -135,6 +135,14 @@ class GameRules:
         """`preflop` to `river` where the board is dealt as in hold'em, else `round N`."""
         return STREETS[round_] if self.board_cards == (0, 3, 1, 1)[: self.rounds] else f"round {round_ + 1}"
 
+    def find_street(self, street: int | str) -> int:
+        """A street by its number from 0, or by its name: its own here, or the one of hold'em."""
+        names = [self.street_name(round_) for round_ in range(self.rounds)]
+        words: list[int | str] = [*range(self.rounds), *names, *STREETS[: self.rounds]]
+        if street not in words:
+            raise InputError(f"no street {shown(street)}", remedy=f"use {', '.join(names)}, or 0 to {self.rounds - 1}")
+        return words.index(street) % self.rounds
+
     @cached_property
     def ranker(self) -> Ranker:
         """The ranker of this game's hands."""

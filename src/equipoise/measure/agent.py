@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.named import Measurable, as_agent, load_agent
 from equipoise.core.errors import InputError, shown
 from equipoise.core.progress import Progress, stage
-from equipoise.games.bet_menu import ALL_IN, BetMenu, Size
+from equipoise.games.bet_menu import ALL_IN, BetMenu
 from equipoise.games.rules import GameRules
 from equipoise.measure.best_response import Exploitability, Measurement, exploitability
-from equipoise.measure.lbr import LocalBestResponse, local_best_response
+from equipoise.measure.lbr import Bets, LocalBestResponse, local_best_response
 from equipoise.measure.reference import Referenced, measure_by_reference
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.game_report import menu_of
@@ -33,8 +32,9 @@ def measure_agent(
     reference_flops: str | Path | None = None,
     hands: int | None = None,
     minutes: float | None = None,
-    bets: Sequence[Size] | str | None = None,
+    bets: Bets | None = None,
     from_street: int | str | None = None,
+    holes: int | None = None,
     seed: int | None = None,
     threads: int = 0,
     device: str | None = None,
@@ -45,10 +45,10 @@ def measure_agent(
     `current` asks for a run's current strategy instead of its average; `device` is where its networks run (cpu, cuda).
 
     `exact` is the best response in the agent's own tree (`exploitability`: `sample_flops`, `out`); `lbr` a lower bound
-    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`). `auto` is exact where
-    all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a `reference`, both
-    are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or the hands
-    (default: 1). Options of the other method are refused.
+    in the real game (`local_best_response`: `hands`, `minutes`, `bets`, `from_street`, `holes`). `auto` is exact
+    where all boards can be walked at once, or where flops are sampled or kept in a file, else `lbr`. With a
+    `reference`, both are measured on the same sample of flops (`measure_by_reference`). `seed` is that of the sample or
+    the hands (default: 1). Options of the other method are refused.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
@@ -77,12 +77,15 @@ def measure_agent(
             minutes=minutes,
             bets=(1.0, ALL_IN) if bets is None else bets,
             from_street=0 if from_street is None else from_street,
+            holes=holes,
             seed=1 if seed is None else seed,
             threads=threads,
             progress=progress,
         )
-    if any(option is not None for option in (hands, minutes, bets, from_street)):
-        raise InputError("hands, minutes, bets or a street for an exact measurement", remedy="use the method lbr")
+    if any(option is not None for option in (hands, minutes, bets, from_street, holes)):
+        raise InputError(
+            "hands, minutes, bets, holes or a street for an exact measurement", remedy="use the method lbr"
+        )
     if sample_flops is None and seed is not None:
         raise InputError("a seed for an exact measurement", remedy="leave it out: nothing is drawn at random")
     seed = 1 if seed is None else seed

@@ -20,7 +20,7 @@ import numpy as np
 from equipoise.agents.agent import Agent, Track
 from equipoise.cards.deck import check_hole_cards, hole_index
 from equipoise.cards.matchups import equities_against, needs_table
-from equipoise.cards.runouts import Runouts, first_edges, meeting_weights
+from equipoise.cards.runouts import MOST, Runouts, first_edges, meeting_weights
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import BettingState, Deal, action_text
@@ -39,11 +39,12 @@ class Table:
     rules: GameRules
     board: tuple[int, ...]
     seed: int
+    most: int = MOST  # completions of the board: of more, a sample
 
     @cached_property
     def runouts(self) -> Runouts:
         """All completions of the board, or a sample of them."""
-        return Runouts.of(self.rules, self.board, (self.seed, *sorted(self.board)))
+        return Runouts.of(self.rules, self.board, (self.seed, *sorted(self.board)), self.most)
 
     def edges(self, weights: F64, hole: int | None) -> F64:
         """[hole] sum over a range: weight x (P(win) - P(lose) if nobody folds); `hole`: the only one in the range."""

@@ -6,6 +6,12 @@ A best response wins at least as much. The bound is estimated from hands, with l
 mean: the agent's cards are never dealt. Its actions are drawn from its range, a fold counts by its probability, and a
 showdown (or an earlier all-in) by the mean over the range and all boards to come. Control variates of mean zero (the
 change of the check-down value at each draw) reduce the variance further.
+
+Before its first street the responder only checks and calls, so the public history up to there does not depend on its
+hole. With `holes` > 1 it gets no hole until then: the history is drawn from its own distribution, and K holes are drawn
+from their distribution given the history, P(h | s), which is proportional to the weight of the agent's holes that share
+no card with h. The rest of the hand is played once with each. Since E[V] is the sum over s of P(s) times the mean over
+h of E[V | h, s], the average of the K results is unbiased, and an agent that searches solves once for all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import Any, TypeAlias
 
@@ -23,8 +29,10 @@ import numpy as np
 
 from equipoise.agents.agent import Agent, Track, can_fork, draw_index
 from equipoise.agents.named import Playing, as_agent
+from equipoise.agents.search.agent import SearchAgent
 from equipoise.cards.deck import check_hole_cards, hole_cards
-from equipoise.cards.matchups import equities_against, equity_table, needs_table
+from equipoise.cards.matchups import MOST_RUNOUTS, equities_against, equity_table, needs_table
+from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.jit import F64, U8
@@ -33,17 +41,22 @@ from equipoise.core.progress import Fraction, Progress, stage
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
-from equipoise.games.rules import PLAYERS, STREETS, GameRules
+from equipoise.games.rules import PLAYERS, GameRules
+from equipoise.measure.aivat import Table
 from equipoise.measure.stats import Moments, apply_control_variates, t975
 
 HANDS = 10_000
 LEAST_HANDS = 4
 CHUNK = 20  # hands that share a stream of random numbers
 CONTROLS = 4  # control variates of a hand
+SEARCH_HOLES = 16  # of the responder, against an agent that solves once for all of them
+LEAST_MASS = 1e-12  # of the agent's range: a hole that meets less of it meets none, up to rounding
 TURNS = 2 * PLAYERS  # the even and the odd hands of each seat; chunks are whole turns
 
 
-Played: TypeAlias = tuple[float, ...]  # chips won, and the control variates: see Hand.played
+Bets: TypeAlias = Sequence[Size] | Sequence[Sequence[Size]] | str
+NO_BETS = "none"  # in a text: only fold and call on this street
+Played: TypeAlias = tuple[float, ...]  # chips won, and the control variates: see Responder.play
 
 
 @dataclass(frozen=True)
@@ -57,9 +70,10 @@ class LocalBestResponse:
     player_errors: tuple[float, float]  # standard errors
     big_blind: int
     hands: int
+    holes: int  # of the responder, for each hand
     seconds: float
     from_street: str
-    bets: tuple[Size, ...]
+    bets: tuple[tuple[Size, ...], ...]  # by street, from that one on; the last are those of all later streets
 
     def __repr__(self) -> str:
         return f"LocalBestResponse(at least {self.lbr:.1f} ± {self.ci95:.1f} mbb/hand, {self.hands:,} hands)"
@@ -90,10 +104,11 @@ class LocalBestResponse:
             "method": "lbr",
             "player_values_mbb": [self._mbb(value) for value in self.player_values],
             "hands": self.hands,
+            "holes": self.holes,
             "hands_per_second": self.hands_per_second,
             "seconds": self.seconds,
             "from_street": self.from_street,
-            "bets": list(self.bets),
+            "bets": [list(sizes) for sizes in self.bets] if len(self.bets) > 1 else list(*self.bets),
         }
 
 
@@ -103,7 +118,8 @@ def local_best_response(
     game: str | GameRules = "",
     hands: int | None = None,
     from_street: int | str = 0,
-    bets: Sequence[Size] | str = (1.0, ALL_IN),
+    bets: Bets = (1.0, ALL_IN),
+    holes: int | None = None,
     seed: int = 1,
     threads: int = 0,
     progress: Progress | None = None,
@@ -114,13 +130,21 @@ def local_best_response(
     The agent may be a function of a view or a name (`agents/named.py`); `game` is for those that play any game. Seats
     alternate over `hands` (10,000, or as many as `minutes` allow). Before `from_street`, a number or a name such as
     `turn`, it checks and calls. It considers `bets`: fractions of the pot after calling, `min` and `all-in`, as in bet
-    menus (a text separates them by commas); in limit games, the one raise. The result for a seed and a number of hands
-    does not depend on `threads` (0: all cores).
+    menus, for all streets or a list for each street from the first on (`read_bets`); in limit games, the one raise.
+    From that street on, each hand is played with `holes` holes and counts by their mean (default: 16 if the agent
+    searches by then, else 1). The result for a seed and a number of hands does not depend on `threads` (0: all cores).
     """
     player = as_agent(agent, game)
     rules = player.rules
     check_hole_cards(rules.hole_cards, "local best response")
-    responder = Responder(player, read_street(from_street, rules), read_bets(bets))
+    street = rules.find_street(from_street)
+    if holes is None:
+        holes = SEARCH_HOLES if isinstance(player, SearchAgent) and player.options.street <= street else 1
+    check_count(holes, "holes", 1)
+    by_street = read_bets(bets)
+    if len(by_street) > rules.rounds - street:
+        raise InputError(f"bets on {len(by_street)} streets", remedy=f"{rules.rounds - street} are left to bet on")
+    responder = Responder(player, street, by_street, holes)
     if hands is not None:
         check_count(hands, "hands", LEAST_HANDS)
     if minutes is not None and not minutes > 0:
@@ -143,39 +167,39 @@ def local_best_response(
         player_errors=(first.standard_error, second.standard_error),
         big_blind=rules.big_blind,
         hands=first.count + second.count,
+        holes=holes,
         seconds=time.monotonic() - started,
         from_street=rules.street_name(responder.from_street),
-        bets=() if rules.limit else responder.bets,
+        bets=((),) if rules.limit else responder.bets,
     )
 
 
-def read_street(street: int | str, rules: GameRules) -> int:
-    """A street by its number from 0 or by its name."""
-    names = [rules.street_name(i) for i in range(rules.rounds)]
-    if isinstance(street, str):
-        words = [*names, *STREETS[: rules.rounds]]
-        if street not in words:
-            raise InputError(f"no street {shown(street)}", remedy=f"streets: {', '.join(names)}")
-        return words.index(street) % rules.rounds
-    if not 0 <= street < rules.rounds:
-        raise InputError(f"no street {street}", remedy=f"use 0 to {rules.rounds - 1}")
-    return street
+def read_bets(bets: Bets) -> tuple[tuple[Size, ...], ...]:
+    """Check bet sizes by street, from the responder's first on; the last ones are those of all later streets.
+
+    A text separates sizes by commas and streets by slashes; `none` is a street without bets.
+    """
+    if isinstance(bets, str):
+        return tuple(_sizes(() if text.strip() == NO_BETS else text.split(",")) for text in bets.split("/"))
+    by_street = [sizes for sizes in bets if isinstance(sizes, tuple | list)]
+    if len(by_street) < max(len(bets), 1):
+        return (_sizes(bets),)
+    return tuple(_sizes(sizes) for sizes in by_street)
 
 
-def read_bets(bets: Sequence[Size] | str) -> tuple[Size, ...]:
-    """Check bet sizes; a text separates them by commas."""
+def _sizes(bets: Sequence[object]) -> tuple[Size, ...]:
     sizes: list[Size] = []
-    for bet in bets.split(",") if isinstance(bets, str) else bets:
+    for bet in bets:
         word = bet.strip() if isinstance(bet, str) else bet
         if word in (ALL_IN, MIN):
-            sizes.append(word)
+            sizes.append(str(word))
             continue
         try:
-            size = float(word)
+            size = float(word)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             size = 0.0
         if not 0 < size <= MOST_FRACTION:
-            raise InputError(f"bet {shown(str(bet))}", remedy='write e.g. "0.5,1.0,all-in"')
+            raise InputError(f"bet {shown(str(bet))}", remedy='write e.g. "0.5,1.0,all-in", or "0.5/none" by street')
         sizes.append(size)
     return tuple(sizes)
 
@@ -224,13 +248,20 @@ def _on_cores(
             yield values
 
 
+@lru_cache(maxsize=1)
+def full_table(rules: GameRules, board: tuple[int, ...]) -> Table:
+    """A board with all of its completions."""
+    return Table(rules, board, seed=0, most=MOST_RUNOUTS)
+
+
 @dataclass(frozen=True, eq=False)
 class Responder:
     """Local best response to an agent, in both seats; values are its chips."""
 
     agent: Agent
     from_street: int
-    bets: tuple[Size, ...]
+    bets: tuple[tuple[Size, ...], ...]  # by street, see `read_bets`
+    holes: int = 1
 
     @cached_property
     def rules(self) -> GameRules:
@@ -245,6 +276,18 @@ class Responder:
     def free(self, cards: Sequence[int]) -> F64:
         """[hole] 1 where it has none of the cards, else 0."""
         return np.asarray(~self.blocked_by[list(cards)].any(axis=0), np.float64)
+
+    def mean_equities(self, board: tuple[int, ...]) -> F64:
+        """[agent's hole] the mean equity of all holes of the responder against it; 0 where the board blocks it."""
+        free = self.free(board)
+        mass = meeting_weights(self.rules, free) * free
+        edges = full_table(self.rules, board).edges(free, None)
+        return np.divide(mass - edges, 2 * mass, out=np.zeros(len(free)), where=mass > 0)
+
+    @cached_property
+    def first_equities(self) -> F64:
+        """The same before any board."""
+        return self.mean_equities(())
 
     def prepare(self) -> None:
         """Compile and build what every worker needs, by playing a hand in each seat."""
@@ -267,41 +310,86 @@ class Responder:
         return np.asarray(found - found.mean(axis=0))
 
     def play(self, player: int, rng: np.random.Generator) -> Played:
-        """One hand, the responder in a seat."""
-        return Hand(self, player, rng).played()
+        """One hand, the responder in a seat: what it wins, and the control variates.
+
+        These are the luck of its hole (two; none if there are several holes), of the board, and of the agent's actions.
+        """
+        track, hole_luck = self.agent.follow(1 - player), np.zeros(2)
+        if self.holes > 1:
+            result = self.play_holes(player, track, rng)
+        else:
+            hand = Hand(self, player, rng, int(rng.integers(self.rules.deck.holes(self.rules.hole_cards))))
+            hand.play(track)
+            result, hole_luck = hand.result, self.strength[hand.hole]
+        return tuple(np.insert(result, 1, hole_luck).tolist())
+
+    def play_holes(self, player: int, track: Track, rng: np.random.Generator) -> F64:
+        """The result of one public history up to the responder's first street, and of the rest with each hole."""
+        hand = Hand(self, player, rng)
+        track = hand.play(track)
+        if hand.chance == 0 or track.state.is_over:
+            return hand.result
+        holes = spread_draws(*hand.posterior(track), self.holes, rng)
+        rests = [Hand(self, player, rng, hole, track.board) for hole in holes]
+        for rest in rests:
+            rest.play(track)
+        return np.asarray(hand.result + hand.chance * np.mean([rest.result for rest in rests], axis=0))
 
 
 class Hand:
-    """One hand of the responder in a seat. Everything drawn is public, except its own hole."""
+    """A hand of the responder in a seat. Everything drawn is public, except its own hole (None: not dealt yet)."""
 
-    def __init__(self, responder: Responder, player: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        responder: Responder,
+        player: int,
+        rng: np.random.Generator,
+        hole: int | None = None,
+        board: tuple[int, ...] = (),
+    ) -> None:
         self.responder, self.rules, self.player, self.rng = responder, responder.rules, player, rng
-        holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
-        self.hole = int(rng.integers(len(holes)))
-        self.cards: tuple[int, ...] = tuple(holes[self.hole].tolist())
+        self.hole = hole
+        self.cards = () if hole is None else tuple(hole_cards(hole, self.rules.hole_cards))
         self.chance = 1.0  # probability that the agent has not folded
         self.won = self.card_luck = self.action_luck = 0.0
-        self.see(())
+        self.see(board)
+
+    @property
+    def result(self) -> F64:
+        """What the responder won, and the luck of the cards and of the agent's actions."""
+        return np.array([self.won, self.card_luck, self.action_luck])
 
     def see(self, board: tuple[int, ...]) -> None:
         """Update the agent's possible holes and our equity against each for a board."""
         self.free = self.responder.free((*self.cards, *board))
-        self.equities = equities_against(self.rules, self.hole, board)
+        if self.hole is None:
+            self.equities = self.responder.mean_equities(board) if board else self.responder.first_equities
+        else:
+            self.equities = equities_against(self.rules, self.hole, board)
 
-    def played(self) -> Played:
-        """What the responder wins, and the control variates: its hole (two), the board, the agent's actions.
+    def play(self, track: Track) -> Track:
+        """Play from a track to the end of the hand; without a hole, at most to the responder's first street.
 
         The agent's folds count by their probability, and the hand continues without them.
         """
-        track = self.responder.agent.follow(1 - self.player)
         while not track.state.is_over and self.chance > 0:
             if self.rules.board_size(track.state.round) > len(track.board):
                 track = self.deal(track)
+            if self.hole is None and track.state.round >= self.responder.from_street:
+                return track
             track = self.respond(track) if track.state.player == self.player else self.draw_action(track)
         if self.chance > 0:
             stake, share = min(track.state.spent), self.share(track.reach * self.free)
             self.won += self.chance * (check_down_value(stake, share) if track.state.is_showdown else -stake)
-        return self.won, *self.responder.strength[self.hole].tolist(), self.card_luck, self.action_luck
+        return track
+
+    def posterior(self, track: Track) -> tuple[F64, F64]:
+        """[hole] the probability of the responder's holes given the public history, and their check-down values."""
+        mass = meeting_weights(self.rules, track.reach) * self.free
+        mass[mass < LEAST_MASS * track.reach.sum()] = 0.0
+        edges = full_table(self.rules, track.board).edges(track.reach, None)
+        edges = np.divide(edges, mass, out=np.zeros(len(mass)), where=mass > 0)
+        return mass / mass.sum(), max(track.state.spent) * edges
 
     def deal(self, track: Track) -> Track:
         """Deal the next street, given the agent's range, which may hold some of the cards."""
@@ -349,7 +437,8 @@ class Hand:
         value = self.worth(state, self.share(weights), max(state.spent))
         if value > 0 or not state.legal().fold:
             best, best_value = CALL, value
-        for total in considered_raises(state, self.responder.bets):
+        bets = self.responder.bets[: state.round - self.responder.from_street + 1][-1]
+        for total in considered_raises(state, bets):
             raised = track.after(total)
             actions, chances = raised.probabilities()
             stays = weights * (1 - chances[actions.index(FOLD)]) if FOLD in actions else weights
@@ -369,6 +458,20 @@ class Hand:
     def share(self, weights: F64) -> float:
         """Equity against a range, if nobody bets any more."""
         return float(weights @ self.equities / weights.sum())
+
+
+def spread_draws(chances: F64, values: F64, count: int, rng: np.random.Generator) -> list[int]:
+    """Indices drawn in proportion to some numbers, spread evenly from the lowest to the highest value.
+
+    The mean of anything over them is unbiased (systematic sampling: an index is drawn `count` x chance times, on
+    average), and their luck needs no control variate: it is small.
+    """
+    order = np.flatnonzero(chances)
+    order = order[np.argsort(values[order], kind="stable")]
+    ends = np.cumsum(chances[order])
+    points = (np.arange(count) + rng.random()) * (ends[-1] / count)
+    found: list[int] = order[np.minimum(np.searchsorted(ends, points, side="right"), len(order) - 1)].tolist()
+    return found
 
 
 def check_down_value(stake: int, share: float) -> float:

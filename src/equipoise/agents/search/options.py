@@ -8,7 +8,7 @@ from math import inf
 
 from equipoise.core.errors import InputError, shown
 from equipoise.games.bet_menu import BetMenu, load_menu
-from equipoise.games.rules import STREETS, GameRules
+from equipoise.games.rules import GameRules
 
 KEYS = ("search", "iterations", "time", "bets", "later", "safety")
 LATER = ("solve", "keep")
@@ -63,11 +63,10 @@ class SearchOptions:
 
 def search_street(text: str, rules: GameRules) -> int:
     """A street by its name; search starts after the first deal of board cards."""
-    names = [rules.street_name(street) for street in range(rules.rounds)]
-    words = [*names, *STREETS[: rules.rounds]]
-    if text not in words or words.index(text) % rules.rounds == 0:
-        raise InputError(f"search={shown(text)}", remedy=f"use {', '.join(names[1:])}")
-    return words.index(text) % rules.rounds
+    street = rules.find_street(text)
+    if street == 0:
+        raise InputError(f"no search from the {rules.street_name(0)}", remedy="name a later street")
+    return street
 
 
 def _one_of(texts: Mapping[str, str], key: str, words: tuple[str, ...]) -> str:

@@ -49,10 +49,22 @@ def measure(
     hands: Annotated[int | None, typer.Option(metavar="N", help="lbr: number of hands (default: 10,000).")] = None,
     minutes: Annotated[float | None, typer.Option(help="lbr: maximum minutes.")] = None,
     bets: Annotated[
-        str | None, typer.Option(help="lbr: bets to consider: fractions of the pot, min, all-in (default: 1.0,all-in).")
+        str | None,
+        typer.Option(
+            help="lbr: bets to consider: fractions of the pot, min, all-in, or none; a slash starts the bets of the"
+            " next street (default: 1.0,all-in)."
+        ),
     ] = None,
     from_street: Annotated[
         str | None, typer.Option(metavar="STREET", help="lbr: only check and call before this street, e.g. flop.")
+    ] = None,
+    holes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="lbr: from that street on, play each hand with N holes of the responder; cheaper if the agent searches"
+            " (default: 16 if it has searched by then, else 1).",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the sample or the hands (default: 1).")] = None,
     threads: Threads = 0,
@@ -83,6 +95,7 @@ def measure(
             minutes=minutes,
             bets=bets,
             from_street=from_street,
+            holes=holes,
             seed=seed,
             threads=threads,
             device=device,

@@ -43,10 +43,12 @@ def _print_lower_bound(result: LocalBestResponse) -> None:
     values = result.as_json()["player_values_mbb"]
     for player, value in enumerate(values):
         print(f"  as player {player}  {value:,.2f} mbb/g")
-    bets = f", bets {', '.join(str(bet) for bet in result.bets)}" if result.bets else ""
+    streets = [", ".join(str(bet) for bet in sizes) or "none" for sizes in result.bets]
+    bets = f", bets {' / '.join(streets)}" if any(result.bets) else ""
+    holes = f" with {result.holes} holes each" if result.holes > 1 else ""
     say(
-        f"local best response from the {result.from_street}{bets}: {result.hands:,} hands, {result.seconds:.1f} s,"
-        f" {rate_text(result.hands_per_second)} hands/s"
+        f"local best response from the {result.from_street}{bets}: {result.hands:,} hands{holes},"
+        f" {result.seconds:.1f} s, {rate_text(result.hands_per_second)} hands/s"
     )
 
 
