@@ -39,11 +39,11 @@ def pack_strategy(
 
 
 def _about(path: Path, strategy: StrategyFile, note: str) -> dict[str, Any]:
-    """How a strategy was made: iterations, seconds, nodes; of a run also its recipe and core-hours."""
+    """How a strategy was made: iterations, seconds, nodes; of a run also its recipe and thread-hours."""
     about = dict(strategy.about)
     if is_file(path / RECIPE_FILE):
         about["recipe"] = (path / RECIPE_FILE).read_text()
         for checkpoint in RunFolder(path).listed()[-1:]:
             threads = load_header(checkpoint, CHECKPOINT, remedy="")["threads"]
-            about["core_hours"] = about["seconds"] * threads / 3600
+            about["thread_hours"] = about["seconds"] * threads / 3600
     return {**about, "note": note} if note else about
