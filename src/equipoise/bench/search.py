@@ -2,7 +2,7 @@
 
 The blueprint is `uniform`, whose ranges are the widest. Aims: a river decision in 50 ms, a turn decision in 2 s. Beside
 each is the exploitability that unsafe search reaches there, in percent of the pot. The peer of a solve is `spot solve`
-with the same number of iterations.
+with the same number of iterations; two cores, each with its own process, are compared with one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from equipoise.agents.named import load_player
 from equipoise.agents.search.agent import SearchAgent
 from equipoise.agents.search.subgame import VARIANT, SubgameRoot, solve_subgame
 from equipoise.bench.measure import Benchmark, Work, compare
+from equipoise.core.workers import workers
 from equipoise.games.betting_state import CALL, BettingState
 from equipoise.solvers.vector_cfr import VectorCFR
 from equipoise.spots.problem import Problem
@@ -28,13 +29,15 @@ from equipoise.walk.engine import Engine
 
 GAME = "holdem.nolimit"
 AIMS = {"river": 0.05, "turn": 2.0}  # seconds
+SOLVES = {"river": 120, "turn": 8}  # on one core, and on two
 BOARDS = ("As Kd 7h 2c 9s", "Jc Th 9h 3d 2s", "6s 6d 2s Qs Kh")
 OPENINGS = ((CALL, CALL), (300, CALL), (300, 900, CALL))  # before the flop; later streets are checked
 
 
 def run() -> list[Benchmark]:
     """All benchmarks of the group."""
-    return [result for street in AIMS for result in (_decisions(street), _reached(street), _solves(street))]
+    kinds = (_decisions, _reached, _solves, _solves_on_two_cores)
+    return [kind(street) for street in AIMS for kind in kinds]
 
 
 def _views(agent: SearchAgent) -> list[View]:
@@ -109,3 +112,25 @@ def _solves(street: str) -> Benchmark:
         f"solves on the {street}", "solves/s", Work(lambda: solve_subgame(next(ours), menu, iterations=iterations), 1),
         "spot solve", Work(as_spot, 1), rounds=3,
     )  # fmt: skip
+
+
+def _solves_on_two_cores(street: str) -> Benchmark:
+    """Solves a second of two processes, as in a measurement by local best response, and of one."""
+    agent = _agent(street)
+    views = _views(agent)
+    roots, number = [_root(agent, view) for view in views], views[0].state.round
+    menu, iterations = agent.options.menu(number), agent.options.iterations_on(number)
+
+    def solve_one(at: int) -> None:
+        solve_subgame(roots[at % len(roots)], menu, iterations=iterations)
+
+    def rate(processes: int) -> float:
+        with workers(solve_one, processes) as begin:
+            for started in [begin(at) for at in range(processes)]:
+                started.result()  # compiled
+            start = time.perf_counter()
+            for solved in [begin(at) for at in range(SOLVES[street])]:
+                solved.result()
+            return SOLVES[street] / (time.perf_counter() - start)
+
+    return Benchmark(f"solves on the {street}, two cores", "solves/s", rate(2), "one core", rate(1))

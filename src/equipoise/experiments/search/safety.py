@@ -33,7 +33,7 @@ from equipoise.strategy.tables import probabilities
 from equipoise.tree.betting_tree import build_tree
 
 NAME = "search-safety"
-ABOUT = "exact exploitability with search in every subgame: unsafe, gadget, combined (5 minutes; full: an hour)"
+ABOUT = "exact exploitability with search in every subgame: unsafe, gadget, combined (5 minutes)"
 BLUEPRINT = "blueprint"
 BUCKETS = 2  # a street, within each bucket of the street before
 TRAINING = 200_000  # iterations
