@@ -90,7 +90,7 @@ def test_a_file_knows_how_it_was_made(trained: Path, packed: Path, tmp_path: Pat
     pack_strategy(str(trained), tmp_path / "x.packed")
     about = load_strategy(tmp_path / "x.packed").about
     assert 'game = "leduc"' in about["recipe"]
-    assert about["core_hours"] >= about["seconds"] / 3600
+    assert about["thread_hours"] >= about["seconds"] / 3600
     pack_strategy(f"{trained}?strategy=average", tmp_path / "y.packed")
     assert np.array_equal(load_strategy(tmp_path / "y.packed").stored, load_strategy(tmp_path / "x.packed").stored)
     pack_strategy(str(tmp_path / "x.packed"), tmp_path / "z.packed", units=15)  # a packed file can be packed again
@@ -209,4 +209,4 @@ def test_the_shipped_agent_is_small_whole_and_plays() -> None:
     assert match(agent, "always-call", hands=4, threads=1).hands == 4
     with pytest.raises(InputError, match="made for"):
         load_player(path.stem, load_game("holdem.limit"))
-    assert load_strategy(path).about["core_hours"] > 1
+    assert load_strategy(path).about["thread_hours"] > 1

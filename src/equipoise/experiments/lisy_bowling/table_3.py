@@ -22,7 +22,7 @@ from equipoise.measure.report import write_report
 from equipoise.runs.recipe import load_recipe
 
 NAME = "lbr-table"
-ABOUT = "local best response to blueprints and search under six settings (10 minutes on two cores)"
+ABOUT = "local best response to blueprints and search under six settings (15 minutes on two cores)"
 RECIPE = "nolimit-demo"
 TRAINING_MINUTES = 2.0
 SEED = 1
