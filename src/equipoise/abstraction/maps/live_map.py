@@ -1,7 +1,7 @@
 """LiveMap: the buckets of one board at a time, computed from centroids, without a table of all hands.
 
 At the table a hand has one board a street. The features of all holes of a board take a millisecond on the river and on
-the turn, and some twenty on the flop; the nearest centroid is the bucket. The same kernels work on the same boards (the
+the turn, and fourteen on the flop; the nearest centroid is the bucket. The same kernels work on the same boards (the
 first of each class under renamings of the suits) as when a map is built, so the buckets are those of the `BucketMap`,
 to the last hand. Lossless streets need no table; other small streets keep theirs.
 
