@@ -21,7 +21,7 @@ from equipoise.measure.lbr import local_best_response
 from equipoise.measure.report import write_report
 
 NAME = "lbr-table"
-ABOUT = "local best response to the shipped agent, with and without search (15 minutes on two cores)"
+ABOUT = "local best response to the shipped agent, with and without search (20 minutes on two cores)"
 AGENT = "nolimit-strong"
 SEED = 1
 LONGER = 3  # times the minutes, for agents that search
