@@ -18,6 +18,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U32, kernel
 from equipoise.games.betting_state import CALL, FOLD
+from equipoise.games.rules import PLAYERS
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.boards import PublicCards
@@ -56,6 +57,16 @@ class RowsByBoard(Protocol):
 
     def expand(self, board: int, tables: Tables) -> None:
         """Write the rows of a board into its block of the tables. A board comes after its parent."""
+
+
+def tables_of_boards(engine: Engine, by_board: Callable[[Engine, int], RowsByBoard]) -> Tables:
+    """The tables of a strategy that answers board by board, for games whose boards all fit."""
+    tables = engine.tables(engine.zeros())
+    for player in range(PLAYERS):
+        rows = by_board(engine, player)
+        for board in range(len(engine.cards.cards)):
+            rows.expand(board, tables)
+    return tables
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.agents.card_blind import Flags
+from equipoise.agents.card_blind import Flags, tables_of_boards
 from equipoise.agents.postprocess import PostProcess, process_rows
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.symmetry import hole_card_table
@@ -19,7 +19,6 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Tensor
-from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import BettingTree, first_decisions
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
@@ -96,12 +95,7 @@ class NetworkStrategy:
 
     def tables(self, engine: Engine) -> Tables:
         """The probabilities of every hole on every board, for small games."""
-        tables = engine.tables(engine.zeros())
-        for player in range(PLAYERS):
-            rows = self.by_board(engine, player)
-            for board in range(len(engine.cards.cards)):
-                rows.expand(board, tables)
-        return tables
+        return tables_of_boards(engine, self.by_board)
 
     def by_board(self, engine: Engine, player: int) -> BoardRows:
         """The rows of one player, to be asked for board by board, a board after its parent."""

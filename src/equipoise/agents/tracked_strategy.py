@@ -8,11 +8,10 @@ from threading import Lock
 import numpy as np
 
 from equipoise.agents.agent import Agent, Track
-from equipoise.agents.card_blind import Flags
+from equipoise.agents.card_blind import Flags, tables_of_boards
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import action_text
-from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
@@ -37,12 +36,7 @@ class TrackedStrategy:
 
     def tables(self, engine: Engine) -> Tables:
         """The answers about every hole on every board."""
-        tables = engine.tables(engine.zeros())
-        for player in range(PLAYERS):
-            rows = self.by_board(engine, player)
-            for board in range(len(engine.cards.cards)):
-                rows.expand(board, tables)
-        return tables
+        return tables_of_boards(engine, self.by_board)
 
     def by_board(self, engine: Engine, player: int) -> TrackedRows:
         """The rows of one player, to be asked for board by board, a board after its parent."""
