@@ -24,8 +24,8 @@ from equipoise.cli.commands.registry import app
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.file import load_networks
+from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.learner import DeepCFR
-from equipoise.deep.reservoir import Samples
 from equipoise.games.gamedef import write_gamedef
 from equipoise.measure.best_response import exploitability
 from equipoise.runs import cost
@@ -156,9 +156,9 @@ def test_sizes_are_known_without_torch(name: str) -> None:
     tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
     features, actions = feature_count(tree), most_actions(tree)
     assert (features, actions) == (encoding.features.shape[1], encoding.actions)
-    for hidden in (8, 64):
-        shape = encoding.shape(hidden)
-        assert parameter_count(tree.rules, features, actions, hidden) == shape.parameters
+    for hidden, strength in ((8, False), (64, False), (64, True)):
+        shape = Encoding(tree, strength).shape(hidden)
+        assert parameter_count(tree.rules, features, actions, hidden, strength) == shape.parameters
     assert sum(array.nbytes for array in Samples.empty(1, actions)) == bytes_per_sample(actions)
 
 

@@ -1,25 +1,23 @@
-"""Hands as keys: equal up to a renaming of suits, and only then; random deals are those of the rules."""
+"""Hands as keys: equal up to a renaming of suits, and only then."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 import naive
 import small_games
-from equipoise import GameRules, build_tree, load_game
+from equipoise import GameRules, load_game
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import hole_card_table
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.encoding import Encoding
+from equipoise.deep.deals import Dealer
 from equipoise.deep.hands import BLOCKED, HandKeys
-from naive_deep import all_deals, cards_of_key
+from naive_deep import cards_of_key, strength_of
 
 GAMES = [load_game(name) for name in ("kuhn", "leduc", "holdem.flop", "holdem.limit")]
 SMALL = [small_games.TWO_STREETS, small_games.LIMIT, small_games.NO_LIMIT]
@@ -80,67 +78,19 @@ def test_the_keys_of_a_board_are_those_of_its_hands(rules: GameRules) -> None:
     assert (found[~blocked] == keys.of_hands(hands[~blocked], rules.rounds - 1)).all()
 
 
-def p_value(found: Counter[object], encoding: Encoding, *, blockers: bool = True, sign: int = 1) -> float:
-    """Of counts of deals, each with all keys and the winner, by chi-squared against all deals of the rules."""
-    expected: Counter[object] = Counter()
-    for deal in all_deals(encoding, blockers):
-        expected[deal.keys, sign * deal.outcome] += deal.chance  # type: ignore[assignment]
-    if found.keys() - expected.keys():
-        return 0.0
-    counts = np.array([found[cell] for cell in expected])
-    return float(chisquare(counts, np.array(list(expected.values())) * counts.sum()).pvalue)
-
-
-@pytest.mark.parametrize("rules", [load_game("kuhn"), load_game("leduc"), small_games.LIMIT], ids=lambda r: r.name)
-def test_deals_are_uniform(rules: GameRules) -> None:
-    encoding = Encoding(build_tree(rules))
-    keys, share = encoding.hands.deal(np.random.SeedSequence(5), 50_000)
-    hands = [[tuple(key) for key in of_player] for of_player in (keys[:, 0].tolist(), keys[:, 1].tolist())]
-    found: Counter[object] = Counter(zip(zip(*hands, strict=True), share[:, -1].tolist(), strict=True))
-    assert p_value(found, encoding) > 1e-4
-    assert p_value(found, encoding, blockers=False) < 1e-12
-    assert p_value(found, encoding, sign=-1) < 1e-12
-
-
-def test_a_pot_before_the_last_street_is_worth_its_mean_over_boards() -> None:
-    encoding = Encoding(build_tree(small_games.LIMIT))
-    keys, share = encoding.hands.deal(np.random.SeedSequence(7), 40_000, runouts=8)
-    expected: defaultdict[object, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for deal in all_deals(encoding):
-        first = tuple(of_player[0] for of_player in deal.keys)
-        expected[first][0] += deal.chance
-        expected[first][1] += deal.chance * deal.outcome
-    found: defaultdict[object, list[float]] = defaultdict(list)
-    for row, value in zip(keys[:, :, 0].tolist(), share[:, 0].tolist(), strict=True):
-        found[tuple(row)].append(value)
-
-    def largest_error(sign: int) -> float:
-        """In standard errors, over all pairs of holes; with some slack for pairs that always end the same way."""
-        errors = []
-        for pair, values in found.items():
-            chance, total = expected[pair]
-            spread = np.std(values) / np.sqrt(len(values)) + 1e-6
-            errors.append(abs(np.mean(values) - sign * total / chance) / spread)
-        return float(max(errors))
-
-    assert found.keys() == expected.keys()
-    assert largest_error(1) < 5
-    assert largest_error(-1) > 50
-    last = encoding.hands.deal(np.random.SeedSequence(7), 40_000)[1][:, 0]
-    assert share[:, 0].std() < 0.9 * last.std()
-
-
-def test_deals_of_holdem_fit_together() -> None:
-    rules = load_game("holdem.limit")
-    hands = HandKeys(rules)
-    keys, share = hands.deal(np.random.SeedSequence(1), 20_000)
-    last = np.array([[cards_of_key(key) for key in row] for row in keys[:, :, 3].tolist()], np.uint8)
-    ranks = [rules.ranker.ranks(np.ascontiguousarray(last[:, player])).astype(np.int64) for player in range(2)]
-    assert (share == np.sign(ranks[0] - ranks[1])[:, np.newaxis]).all()
-    for player in range(2):
-        for street in range(rules.rounds):
-            assert (hands.of_hands(last[:, player], street) == keys[:, player, street]).all()
-        classes, sizes = np.unique(hands.of_board([]), return_counts=True)
-        counts = np.array([(keys[:, player, 0] == key).sum() for key in classes])
-        assert len(classes) == 169
-        assert chisquare(counts, sizes / sizes.sum() * counts.sum()).pvalue > 1e-4
+@pytest.mark.parametrize("rules", [*GAMES, small_games.NO_LIMIT], ids=lambda rules: rules.name)
+def test_strength_is_the_share_of_holes_that_a_hand_beats(rules: GameRules) -> None:
+    plain, keys = HandKeys(rules), HandKeys(rules, strength=True)
+    for street in range(rules.rounds):
+        hands = naive.random_hands(street, 6, sum(rules.deals(street)), rules.deck)
+        found = keys.of_hands(hands, street)
+        assert (found >> np.uint64(56)).tolist() == [strength_of(rules, hand) for hand in hands.tolist()]
+        assert (found & np.uint64(2**56 - 1) == plain.of_hands(hands, street)).all()
+        board = hands[0, rules.hole_cards :].tolist()
+        assert found[0] in keys.of_board(board)
+        assert (np.unique(keys.of_board(board)[keys.of_board(board) > 0] >> np.uint64(56)) > 0).all()
+    dealt = Dealer(keys, 3).deal(np.random.SeedSequence(1), 4).keys
+    for street in range(rules.rounds):
+        last = [[cards_of_key(int(key)) for key in hand] for hand in dealt[..., -1].reshape(-1, 1).tolist()]
+        again = keys.of_hands(np.array(last, np.uint8)[:, 0], street)
+        assert (again == dealt[..., street].ravel()).all()

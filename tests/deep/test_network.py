@@ -17,9 +17,10 @@ from equipoise.deep.network import Network, matched, soft
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, regret_matched
 
 
+@pytest.mark.parametrize("strength", [False, True])
 @pytest.mark.parametrize("game", ["kuhn", "leduc", "holdem.flop", "holdem.limit"])
-def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> None:
-    encoding = Encoding(build_tree(game))
+def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str, strength: bool) -> None:
+    encoding = Encoding(build_tree(game), strength)
     rules, shape = encoding.tree.rules, encoding.shape(8)
     networks = random_networks(shape, 2, seed=3)
     evaluator = Evaluator(encoding.on(torch.device("cpu")), Network(shape, networks))
@@ -33,7 +34,7 @@ def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> Non
         for hand, key in enumerate(keys.tolist()):
             for spot, decision in enumerate(decisions):
                 features = torch.from_numpy(encoding.features[decision]).double()
-                pair = evaluator.pairs(cards, torch.tensor([hand]), torch.tensor([decision]))[:, 0]
+                pair = evaluator.rows(cards, torch.tensor([[hand, 0]]), torch.tensor([decision]))[:, 0, 0]
                 for at, network in enumerate(networks.double()):
                     expected = network_output(shape, network, cards_of_key(key), features).numpy()
                     assert grid[at, spot, hand].numpy() == pytest.approx(expected, rel=1e-4, abs=1e-4)

@@ -1,4 +1,7 @@
-"""Sampled advantages are unbiased, and so are the visits of the opponent: against exact recursions over all deals."""
+"""Sampled advantages are unbiased, and so are the visits of the opponent: against exact recursions over all deals.
+
+Samples of one board depend on each other, so errors come from runs of many deals, which do not.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from equipoise import build_tree
+from equipoise import GameRules, build_tree
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
@@ -15,13 +18,15 @@ import torch
 
 import equipoise.deep.traversal as traversal
 from equipoise.deep.encoding import Encoding, Evaluator
+from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Network
-from equipoise.deep.reservoir import Samples
-from equipoise.deep.traversal import Sampled, Traversals
+from equipoise.deep.traversal import Sampled, Sampling, Traversals
 from naive_deep import Found, NetworkStrategy, all_deals, random_networks, regrets, visits
 
-HIDDEN, COUNT = 6, 100_000
-GAMES = ("kuhn", "leduc")
+HIDDEN, COUNT, RUNS = 6, 2_000, 50
+SAMPLINGS = [Sampling(), Sampling(holes=4), Sampling(holes=1, whole=6), Sampling(holes=4, whole=20)]
+CASES = [(game, sampling) for game in ("kuhn", "leduc") for sampling in SAMPLINGS]
+IDS = [f"{game}-{sampling.holes}-{sampling.whole}" for game, sampling in CASES]
 
 
 @cache
@@ -47,82 +52,127 @@ def strategies(game: str) -> tuple[NetworkStrategy, NetworkStrategy]:
     return one, two
 
 
-def traversals(game: str, threads: int = 1) -> tuple[Traversals, tuple[Evaluator, Evaluator]]:
+def traversals(
+    game: str, threads: int = 1, sampling: Sampling = SAMPLINGS[0]
+) -> tuple[Traversals, tuple[Evaluator, Evaluator]]:
     torch.set_num_threads(1)
     where, shape = encoded(game).on(torch.device("cpu")), encoded(game).shape(HIDDEN)
     one, two = (Evaluator(where, Network(shape, network[None])) for network in networks(game))
-    return Traversals(where, threads), (one, two)
+    return Traversals(where, threads, sampling), (one, two)
 
 
 @cache
-def sampled(game: str, walker: int) -> Sampled:
-    walks, both = traversals(game)
-    return walks.run(walker, COUNT, both, 3, np.random.SeedSequence(11))
+def sampled(game: str, walker: int, sampling: Sampling) -> list[Sampled]:
+    """Independent runs."""
+    walks, both = traversals(game, sampling=sampling)
+    seeds = np.random.SeedSequence(11).spawn(RUNS)
+    return [walks.run(walker, COUNT, both, 3, seed) for seed in seeds]
 
 
-def errors(samples: Samples, exact: Found, count: int = COUNT) -> float:
-    """The largest distance of a mean per traversal from its exact value, in standard errors.
+def errors(runs: list[Samples], exact: Found, holes: int) -> float:
+    """The largest distance of a mean per hole from its exact value, in standard errors.
 
-    The variance is that of the samples, but at least what one more visit would give: few visits show too little of it.
+    The variance is that of the runs, but at least what one more visit would give: few visits show too little of it.
     """
     infosets = {infoset: at for at, infoset in enumerate(exact)}
-    visited = zip(samples.node.tolist(), samples.key.tolist(), strict=True)
-    place = np.array([infosets.get(infoset, -1) for infoset in visited])
-    if (place < 0).any():
-        return np.inf
-    actions = samples.target.shape[1]
-    sums, squares = np.zeros((2, len(exact), actions))
-    targets = samples.target.astype(np.float64)
-    np.add.at(sums, place, targets)
-    np.add.at(squares, place, targets**2)
-    largest = np.abs(targets).max()
+    actions, dealt = runs[0].target.shape[1], COUNT * holes
+    means, largest = np.zeros((len(runs), len(exact), actions)), 0.0
+    for samples, mean in zip(runs, means, strict=True):
+        visited = zip(samples.node.tolist(), samples.key.tolist(), strict=True)
+        place = np.array([infosets.get(infoset, -1) for infoset in visited])
+        if (place < 0).any():
+            return np.inf
+        np.add.at(mean, place, samples.target.astype(np.float64) / dealt)
+        largest = max(largest, float(np.abs(samples.target).max()))
     expected = np.array([np.pad(row, (0, actions - len(row))) for row in exact.values()])
-    deviation = np.sqrt((squares + largest**2) / count - (sums / count) ** 2) / np.sqrt(count)
-    return float((np.abs(sums / count - expected) / deviation).max())
+    least = largest * holes / dealt / len(runs)
+    deviation = np.sqrt(means.var(axis=0, ddof=1) / len(runs) + least**2)
+    return float((np.abs(means.mean(axis=0) - expected) / deviation).max())
 
 
 @pytest.mark.parametrize("walker", [0, 1])
-@pytest.mark.parametrize("game", GAMES)
-def test_advantages_are_unbiased(game: str, walker: int) -> None:
-    tree, deals, found = encoded(game).tree, all_deals(encoded(game)), sampled(game, walker).advantages
+@pytest.mark.parametrize(("game", "sampling"), CASES, ids=IDS)
+def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> None:
+    tree, deals = encoded(game).tree, all_deals(encoded(game))
+    found = [run.advantages for run in sampled(game, walker, sampling)]
+
+    def distance(wrong: Found) -> float:
+        share = share_that_meets(tree.rules, sampling.holes)
+        return errors(found, {infoset: share * row for infoset, row in wrong.items()}, sampling.holes)
+
     exact, _ = regrets(tree, walker, deals, strategies(game))
     assert all(np.ptp(strategies(game)[walker](*infoset)) > 0.001 for infoset in exact)
-    assert errors(found, exact) < 5
-    assert (found.iteration == 3).all()
+    assert distance(exact) < 5
+    assert all((run.iteration == 3).all() for run in found)
     swapped, _ = regrets(tree, walker, deals, strategies(game)[::-1])
     unreached, _ = regrets(tree, walker, deals, strategies(game), opponent_reach=False)
     unblocked, _ = regrets(tree, walker, all_deals(encoded(game), blockers=False), strategies(game))
     other_seat, _ = regrets(tree, 1 - walker, deals, strategies(game))
     negative = {infoset: -row for infoset, row in exact.items()}
     for wrong in (swapped, unreached, unblocked, other_seat, negative):
-        assert errors(found, wrong) > 8
+        assert distance(wrong) > 8
+
+
+def share_that_meets(rules: GameRules, holes: int) -> float:
+    """The mean share of a new range that does not block a hole of one card: one hole was drawn with it, others not."""
+    left = rules.deck.size - sum(rules.board_cards)
+    return (1 + (holes - 1) * (1 - 1 / left)) / holes
 
 
 @pytest.mark.parametrize("walker", [0, 1])
-@pytest.mark.parametrize("game", GAMES)
-def test_strategies_are_sampled_in_proportion_to_the_players_own_reach(game: str, walker: int) -> None:
-    tree, found, player = encoded(game).tree, sampled(game, walker).strategies, 1 - walker
+@pytest.mark.parametrize(("game", "sampling"), CASES, ids=IDS)
+def test_strategies_are_sampled_in_proportion_to_the_players_own_reach(
+    game: str, sampling: Sampling, walker: int
+) -> None:
+    tree, player = encoded(game).tree, 1 - walker
+    found = [run.strategies for run in sampled(game, walker, sampling)]
     strategy = strategies(game)[player]
-    seen = visits(tree, player, all_deals(encoded(game)), strategy)
-    ones = found._replace(target=np.ones((len(found.key), 1), np.float32))
-    assert errors(ones, {infoset: np.array([chance]) for infoset, chance in seen.items()}) < 5
+    ones = [run._replace(target=np.ones((len(run.key), 1), np.float32)) for run in found]
+
+    def distance(chances: dict[tuple[int, int], float]) -> float:
+        return errors(ones, {infoset: np.array([chance]) for infoset, chance in chances.items()}, sampling.holes)
+
+    assert distance(visits(tree, player, all_deals(encoded(game)), strategy)) < 5
     everywhere = visits(tree, player, all_deals(encoded(game)), lambda node, _: np.ones(tree.num_children[node]))
     uniform = visits(
         tree, player, all_deals(encoded(game)), lambda node, _: np.full(n := tree.num_children[node], 1 / n)
     )
     for wrong in (everywhere, uniform) if game == "leduc" or player == 0 else ():  # in Kuhn, player 1 acts once
-        assert errors(ones, {infoset: np.array([chance]) for infoset, chance in wrong.items()}) > 8
-    for node, key, target in list(zip(found.node.tolist(), found.key.tolist(), found.target, strict=True))[:3000]:
+        assert distance(wrong) > 8
+    first = found[0]
+    for node, key, target in list(zip(first.node.tolist(), first.key.tolist(), first.target, strict=True))[:3000]:
         expected = strategy(node, key)
         assert target[: len(expected)] == pytest.approx(expected, abs=1e-5)
         assert not target[len(expected) :].any()
 
 
-def test_a_seed_gives_the_same_bits_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_holes_on_a_board_have_less_noise() -> None:
+    """At the first decision of flop hold'em: the variance of the target of one hand, at equal numbers of holes."""
+    encoding = Encoding(build_tree("holdem.flop"))
+    where, shape = encoding.on(torch.device("cpu")), encoding.shape(HIDDEN)
+    uniform = Evaluator(where, Network(shape, shape.start(torch.Generator().manual_seed(1))[None]))
+    spread = {}
+    for sampling in (Sampling(), Sampling(32), Sampling(32, 100)):
+        walks = Traversals(where, 1, sampling)
+        found = walks.run(1, 32_000 // sampling.holes, (uniform, uniform), 1, np.random.SeedSequence(4)).advantages
+        first = found.take(found.node == 0)
+        keys, place = np.unique(first.key, return_inverse=True)
+        assert len(keys) == 169
+        means = np.array([first.target[place == at].mean(axis=0) for at in range(169)])
+        spread[sampling] = float(np.square(first.target - means[place]).mean())
+    one, many, whole = spread.values()
+    assert many < 0.6 * one
+    assert whole < 0.15 * one
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_seed_gives_the_same_bits_with_any_number_of_threads(
+    sampling: Sampling, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(traversal, "ROWS", 2000)
     found = []
     for threads, seed in ((1, 1), (1, 1), (3, 1), (1, 2)):
-        walks, both = traversals("leduc", threads)
+        walks, both = traversals("leduc", threads, sampling)
         assert walks.chunk < 300
         found.append(walks.run(1, 1000, both, 1, np.random.SeedSequence(seed)))
     first, *same, other = found
@@ -138,5 +188,8 @@ def test_rows_per_deal_is_the_mean_number_of_rows_against_a_uniform_opponent() -
     where, shape = encoding.on(torch.device("cpu")), encoding.shape(HIDDEN)
     uniform = Evaluator(where, Network(shape, shape.start(torch.Generator().manual_seed(1))[None]))
     for walker in range(2):
-        found = Traversals(where).run(walker, count, (uniform, uniform), 1, np.random.SeedSequence(1))
-        assert found.rows / count == pytest.approx(traversal.rows_per_deal(encoding.tree, walker), rel=0.02)
+        for sampling in SAMPLINGS:
+            walks = Traversals(where, 1, sampling)
+            found = walks.run(walker, count, (uniform, uniform), 1, np.random.SeedSequence(1))
+            expected = sampling.holes * traversal.rows_per_deal(encoding.tree, walks.tree.whole, walker)
+            assert found.rows / count == pytest.approx(expected, rel=0.02)

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
-from equipoise.experiments.deep_cfr import adaptive, exploitability, figure_8, heat_maps, leduc
+from equipoise.experiments.deep_cfr import adaptive, exploitability, figure_8, heat_maps, leduc, variants
 from equipoise.experiments.deep_cfr.training import average_agent, checkpoints, exploitability_mbb, leduc_learner
 from equipoise.runs.deep_recipe import DeepRecipe
 
@@ -105,6 +105,24 @@ def test_the_heat_map_counts_pairs_and_neighbours(tmp_path: Path) -> None:
     assert heat_maps.worth(rows, 0, 20) == 40.0
     assert heat_maps.worth(rows, 80, 100) == -2.0
     assert heat_maps.worth(rows, 30, 60) is None
+
+
+def test_variants_are_compared_seed_by_seed(tmp_path: Path) -> None:
+    tiny = {**variants.SETTINGS, "hidden": 4, "steps": 3, "batch": 32, "memory": 1000, "traversals": 8}
+    many = {"holes": 2, "whole": 100, "strength": True, "pot_power": 0.5}
+    cases = {
+        "Leduc": variants.Case("leduc", tiny, {variants.BASE: {}, "many": many}),
+        "flop": variants.Case("holdem.flop", tiny, {variants.BASE: {}}),
+    }
+    summary = variants.compare_variants(tmp_path, cases, variants.Budget(2, 0.01, 5), quiet, threads=1)
+    rows = written(tmp_path, variants.NAME)
+    by_cell = {(row["variant"], row["seed"]): row["exploitability_mbb"] for row in rows}
+    assert len(by_cell) == 6
+    base, one = summary["found"][:2]
+    assert (base["less_base_mbb"], one["variant"]) == (0, "Leduc, many")
+    differences = [by_cell["Leduc, many", seed] - by_cell["Leduc, external sampling", seed] for seed in (1, 2)]
+    assert one["less_base_mbb"] == pytest.approx(sum(differences) / 2)
+    assert one["less_base_mbb"] == pytest.approx(one["mean_mbb"] - base["mean_mbb"])
 
 
 def test_schedules_have_the_same_cpu_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

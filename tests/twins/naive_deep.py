@@ -13,6 +13,7 @@ import torch
 
 import naive
 from equipoise import GameRules
+from equipoise.cards.hand_ranks import Ranker
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.network import NetworkShape
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, BettingTree
@@ -34,7 +35,18 @@ def random_networks(shape: NetworkShape, count: int, seed: int, size: float = 1.
 
 def cards_of_key(key: int) -> list[int]:
     """The cards of a key, hole first."""
-    return [byte - 1 for byte in int(key).to_bytes(8, "little") if byte]
+    return [byte - 1 for byte in int(key).to_bytes(8, "little")[:7] if byte]
+
+
+def strength_of(rules: GameRules, cards: Sequence[int]) -> int:
+    """The strength of a hand, from 1 to 255: the share of all holes that it beats on its board, ties half."""
+    hole, board = cards[: rules.hole_cards], cards[rules.hole_cards :]
+    left = [card for card in range(rules.deck.size) if card not in board]
+    holes = [tuple(hole), *itertools.combinations(left, rules.hole_cards)]
+    hands = np.array([(*other, *board) for other in holes], np.uint8)
+    mine, *others = Ranker(rules.deck, hands.shape[1]).ranks(hands).tolist()
+    share = sum((rank < mine) + (rank <= mine) for rank in others) / (2 * len(others))
+    return 1 + int(share * (255 - 1e-6))
 
 
 def network_output(
@@ -66,6 +78,10 @@ def network_output(
         tables = w["board"].reshape(len(deals) - 1, marks, shape.hidden)
         board = [embedded(table, dealt) for table, dealt in zip(tables, deals[1:], strict=True)]
         x = torch.cat([x, torch.stack(board).sum(dim=0)])
+    if shape.strengths:
+        knot = np.float32(strength_of(shape.rules, cards) - 1) * np.float32(15 / 254)
+        hats = np.maximum(0, np.float32(1) - np.abs(knot - np.arange(16, dtype=np.float32)))
+        x = torch.cat([x, torch.from_numpy(hats).to(x)])
     x = torch.relu(layer("card1", x))
     for name in ("card2", "card3"):
         x = torch.relu(layer(name, x) + kept(f"{name} skip", x))

@@ -19,7 +19,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
 from equipoise.bench.measure import Benchmark, Work, compare
 from equipoise.deep.encoding import Evaluator
-from equipoise.deep.fitting import FitSettings, train_network
+from equipoise.deep.fitting.on_cpu import FitSettings, train_network
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
@@ -218,13 +218,13 @@ class _Timed(Evaluator):
     def hands(self, keys: Any) -> Tensor:
         return self._timed(lambda: super(_Timed, self).hands(keys))
 
-    def pairs(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
-        return self._timed(lambda: super(_Timed, self).pairs(hands, hand, decision))
+    def rows(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
+        return self._timed(lambda: super(_Timed, self).rows(hands, hand, decision))
 
     def _timed(self, answer: Callable[[], Tensor]) -> Tensor:
         start = time.perf_counter()
         found = answer()
-        found[0, 0, 0].item()  # waits for a GPU
+        found.flatten()[0].item()  # waits for a GPU
         self.seconds += time.perf_counter() - start
         return found
 

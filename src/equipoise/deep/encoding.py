@@ -11,7 +11,7 @@ import torch
 
 from equipoise.core.jit import F32, I32, U64
 from equipoise.deep.betting_features import betting_features
-from equipoise.deep.hands import HandKeys
+from equipoise.deep.hands import KNOTS, STRENGTH_SHIFT, STRENGTHS, HandKeys
 from equipoise.deep.network import Network, NetworkShape, Tensor, split_rows
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
@@ -21,10 +21,11 @@ class Encoding:
     """The decisions and hands of a tree, as arrays. A *decision* is the number of a decision node, in their order."""
 
     tree: BettingTree
+    strength: bool = False  # whether networks are told the strength of hands
 
     @cached_property
     def hands(self) -> HandKeys:
-        return HandKeys(self.tree.rules)
+        return HandKeys(self.tree.rules, self.strength)
 
     @cached_property
     def nodes(self) -> Any:
@@ -55,7 +56,7 @@ class Encoding:
 
     def shape(self, hidden: int) -> NetworkShape:
         """The network for this game."""
-        return NetworkShape(self.tree.rules, self.features.shape[1], self.actions, hidden)
+        return NetworkShape(self.hands, self.features.shape[1], self.actions, hidden)
 
     def on(self, device: torch.device) -> DeviceEncoding:
         """Its constant arrays on a device."""
@@ -79,7 +80,7 @@ class DeviceEncoding:
         return torch.from_numpy(np.ascontiguousarray(numbers, np.int64)).to(self.device)
 
     def multi_hot(self, keys: U64) -> Tensor:
-        """Hands as network input, [hand, deal * card]."""
+        """Hands as network input, [hand, input]."""
         if self.device.type != "cpu":
             return self.multi_hot_of(torch.from_numpy(keys.view(np.int64)).to(self.device))
         return torch.from_numpy(self.encoding.hands.multi_hot(keys))
@@ -87,11 +88,18 @@ class DeviceEncoding:
     def multi_hot_of(self, keys: Tensor) -> Tensor:
         """The same from keys on the device, int64[hand]."""
         cards = (keys[:, None] >> self._shifts) & 255  # 0: not yet dealt
-        size = self.encoding.tree.rules.deck.size
-        width = self.encoding.hands.deals * size
-        place = torch.where(cards > 0, self._deals * size + cards - 1, width)
-        found = torch.zeros((len(keys), width + 1), device=keys.device)
-        return found.scatter_(1, place, 1.0)[:, :width]
+        size, hands = self.encoding.tree.rules.deck.size, self.encoding.hands
+        place = torch.where(cards > 0, self._deals * size + cards - 1, hands.inputs)
+        found = torch.zeros((len(keys), hands.inputs + 1), device=keys.device).scatter_(1, place, 1.0)
+        if hands.strength:
+            strength = (keys[:, None] >> STRENGTH_SHIFT) & STRENGTHS
+            knot = (strength - 1) * ((KNOTS - 1) / (STRENGTHS - 1))
+            found[:, -KNOTS - 1 : -1] = (1 - (knot - self._knots).abs()).clamp_min(0) * (strength > 0)
+        return found[:, :-1]
+
+    @cached_property
+    def _knots(self) -> Tensor:
+        return torch.arange(KNOTS, device=self.device)
 
     @cached_property
     def _shifts(self) -> Tensor:
@@ -105,7 +113,7 @@ class DeviceEncoding:
 
 
 class Evaluator:
-    """A stack of networks that answers for pairs of a hand and a decision; no gradients."""
+    """A stack of networks that answers for hands at decisions; no gradients."""
 
     def __init__(self, where: DeviceEncoding, network: Network) -> None:
         self.where, self.network = where, network
@@ -114,15 +122,18 @@ class Evaluator:
 
     @torch.inference_mode()
     def hands(self, keys: U64) -> Tensor:
-        """[network, hand, hidden] the card part of hands, for `pairs`."""
+        """[network, hand, hidden] the card part of hands, for `rows` and `grid`."""
         return self.network.cards(self.where.multi_hot(keys))
 
     @torch.inference_mode()
-    def pairs(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
-        """[network, pair, action] outputs for pairs, given by their indices in `hands` and the decisions."""
-        x = hands.index_select(1, hand)
-        x += self.betting.index_select(1, decision)
-        return self.network.joint(x)
+    def rows(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
+        """[network, row, hole, action] outputs for rows of holes at one decision each.
+
+        IN: `hands`, index [row, hole] into them, index [row] of decisions.
+        """
+        x = split_rows(hands.index_select(1, hand.flatten()), len(hand))
+        x += self.betting.index_select(1, decision).unsqueeze(2)
+        return split_rows(self.network.joint(x.flatten(1, 2)), len(hand))
 
     @torch.inference_mode()
     def grid(self, hands: Tensor, decision: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import NETWORKS
 
-FORMAT = "equipoise networks 1"
+FORMAT = "equipoise networks 2"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -43,7 +43,9 @@ def save_networks(path: str | Path, game: AbstractGame, mixture: Mixture, about:
     arrays: dict[str, Any] = {"weights": np.asarray(mixture.weights, np.float32)}
     for player in range(PLAYERS):
         arrays[f"player {player}"] = mixture.parameters[player].cpu().numpy()
-    sizes = {"hidden": mixture.shape.hidden, "is_strategy": mixture.is_strategy}
+    sizes = {
+        "hidden": mixture.shape.hidden, "strength": mixture.shape.hands.strength, "is_strategy": mixture.is_strategy
+    }  # fmt: skip
     save_arrays(path, FORMAT, {**game.header(), "network": sizes, "about": dict(about)}, arrays)
 
 
@@ -54,8 +56,9 @@ def load_networks(path: str | Path, device: str = "cpu") -> NetworkFile:
         path = path / NETWORKS
     header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=True)
     game = AbstractGame.of_header(header, str(path), REMEDY)
-    where = Encoding(game.tree).on(find_device(device))
+    on = find_device(device)
     try:
+        where = Encoding(game.tree, bool(header["network"]["strength"])).on(on)
         shape = where.encoding.shape(int(header["network"]["hidden"]))
         is_strategy = bool(header["network"]["is_strategy"])
         one, two = (arrays[f"player {player}"] for player in range(PLAYERS))

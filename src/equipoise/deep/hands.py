@@ -3,6 +3,9 @@
 Two hands that differ only by a renaming of suits have the same key, so a network cannot tell them apart. That is
 required: the exact measure walks one board per suit-isomorphism class. Byte i of a key is card i plus one, hole cards
 first; 0 is a card not yet dealt. Cards of one deal are sorted.
+
+The last byte may hold the hand's *strength*: how many of the holes that the board allows it beats now, ties half, from
+1 to 255. A network then need not learn the ranking of hands from their cards.
 """
 
 from __future__ import annotations
@@ -14,15 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.cards.hand_ranks import RankTables, rank_of_cards
+from equipoise.cards.hand_ranks import BLOCKED as NO_RANK
+from equipoise.cards.hand_ranks import Ranker, RankTables, rank_holes_on_board
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, U8, U64, inlined, kernel
-from equipoise.games.rules import PLAYERS, GameRules
-from equipoise.solvers.external_kernel import draw_word
+from equipoise.core.jit import F32, U8, U16, U32, U64, inlined, kernel
+from equipoise.games.rules import GameRules
+from equipoise.runs.network_size import STRENGTH_INPUTS
 
 BLOCKED = np.uint64(0)  # the key of a hole that the board blocks
-_8, _32 = np.uint64(8), np.uint64(32)
+KNOTS = STRENGTH_INPUTS  # of the hat functions that a network reads the strength by, evenly spaced
+STRENGTHS = 255
+STRENGTH_SHIFT = 56
+_8, _SHIFT, _CARDS = np.uint64(8), np.uint64(STRENGTH_SHIFT), np.uint64((1 << STRENGTH_SHIFT) - 1)
 
 
 class HandPlan(NamedTuple):
@@ -32,6 +39,9 @@ class HandPlan(NamedTuple):
     hole_cards: int
     seen: U8  # [street] number of cards that a player has seen
     deal: U8  # [card of a hand] the deal it belongs to: 0 for the hole, then one per street with board cards
+    has_strength: int  # 1 if keys have the strength
+    starts: U64  # [number of cards in a hand] `RankTables.start`
+    ranking: RankTables
 
 
 class HandBuffers(NamedTuple):
@@ -41,6 +51,10 @@ class HandBuffers(NamedTuple):
     ranks: U64  # [suit, deal] the ranks of each suit in each deal, as bits
     order: U8  # [suit] suits in canonical order
     name: U8  # [suit] the canonical name of each suit
+    live: U8  # [card] the cards off the board
+    hole_ranks: U16  # [hole]
+    counts: U32  # [rank] holes that are weaker, twice, and as strong
+    strengths: U64  # [hole] the strength on the latest board, in its place in a key
 
 
 @inlined
@@ -80,19 +94,61 @@ def canonical_key(count: Int, plan: HandPlan, buffers: HandBuffers) -> np.uint64
     return key
 
 
+@inlined
+def hole_of(cards: U8, hole_cards: Int) -> int:
+    """The number of a hole of one or two cards. IN: uint8[card], of which the first are read."""
+    if hole_cards == 1:
+        return int(cards[0])
+    low, high = np.int64(min(cards[0], cards[1])), np.int64(max(cards[0], cards[1]))
+    return int(high * (high - 1) // 2 + low)
+
+
+@inlined
+def fill_strengths(board: U8, plan: HandPlan, buffers: HandBuffers) -> None:
+    """The strengths of all holes on a board, in the buffer, if keys have them. IN: uint8[card]."""
+    if not plan.has_strength:
+        return
+    ranking, counts, ranks = plan.ranking, buffers.counts, buffers.hole_ranks
+    start = plan.starts[plan.hole_cards + board.size]
+    tables = RankTables(start, ranking.card_key, ranking.card_mask, ranking.row_start, ranking.ranks)
+    rank_holes_on_board(board, plan.hole_cards, tables, buffers.live, ranks)
+    counts[:] = 0
+    for rank in ranks:
+        if rank != NO_RANK:
+            counts[rank] += np.uint32(1)
+    below = np.uint32(0)
+    for rank in range(counts.size):
+        here = counts[rank]
+        counts[rank] = np.uint32(2) * below + here
+        below += here
+    for hole in range(ranks.size):
+        if ranks[hole] != NO_RANK:
+            share = np.float64(counts[ranks[hole]]) / (2 * np.float64(below))
+            buffers.strengths[hole] = np.uint64(1 + np.int64(share * (STRENGTHS - 1e-6))) << _SHIFT
+
+
+@inlined
+def strength_of(cards: U8, plan: HandPlan, buffers: HandBuffers) -> np.uint64:
+    """The strength of a hole on the latest board, in its place in a key. IN: uint8[card], the hole first."""
+    return np.uint64(buffers.strengths[hole_of(cards, plan.hole_cards)] if plan.has_strength else 0)
+
+
 @kernel
 def fill_keys(hands: U8, count: int, plan: HandPlan, buffers: HandBuffers, keys: U64) -> None:
     """The keys of hands on one street. IN: uint8[hand, card], hole first; OUT: uint64[hand]."""
     for i in range(keys.size):
         for at in range(count):
             buffers.cards[at] = hands[i, at]
-        keys[i] = canonical_key(count, plan, buffers)
+        fill_strengths(hands[i, plan.hole_cards : count], plan, buffers)
+        strength = strength_of(buffers.cards, plan, buffers)
+        keys[i] = canonical_key(count, plan, buffers) | strength
 
 
 @kernel
 def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, keys: U64) -> None:
     """The keys of holes on a board. IN: uint8[card], uint8[hole, card]; OUT: uint64[hole], BLOCKED where blocked."""
     cards, hole_cards = buffers.cards, plan.hole_cards
+    fill_strengths(board, plan, buffers)
     for hole in range(keys.size):
         blocked = False
         for i in range(hole_cards):
@@ -101,70 +157,20 @@ def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, 
                 blocked |= card == holes[hole, i]
         for i in range(board.size):
             cards[hole_cards + i] = board[i]
-        keys[hole] = BLOCKED if blocked else canonical_key(hole_cards + board.size, plan, buffers)
-
-
-@inlined
-def shuffle_part(random: U64, first: Int, last: Int, deck: U8) -> None:
-    """Draw the cards of a deck from one place to another. IN OUT: uint64[1] generator, uint8[card] deck."""
-    for at in range(first, last):
-        other = np.uint64(at) + (((draw_word(random) >> _32) * np.uint64(deck.size - at)) >> _32)
-        card = deck[other]
-        deck[other] = deck[at]
-        deck[at] = card
-
-
-@inlined
-def take_hand(player: Int, deck: U8, plan: HandPlan, buffers: HandBuffers) -> None:
-    """Put a player's hole cards and the board into the buffer."""
-    hole_cards = plan.hole_cards
-    for at in range(hole_cards):
-        buffers.cards[at] = deck[player * hole_cards + at]
-    for at in range(buffers.cards.size - hole_cards):
-        buffers.cards[hole_cards + at] = deck[2 * hole_cards + at]
-
-
-@inlined
-def compare_hands(deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers) -> int:
-    """1 if player 0 has the better hand, -1 if player 1 has, else 0."""
-    take_hand(0, deck, plan, buffers)
-    first = rank_of_cards(buffers.cards, buffers.cards.size, ranking)
-    take_hand(1, deck, plan, buffers)
-    second = rank_of_cards(buffers.cards, buffers.cards.size, ranking)
-    return int(first > second) - int(first < second)
-
-
-@kernel
-def deal_keys(
-    random: U64, runouts: int, deck: U8, ranking: RankTables, plan: HandPlan, buffers: HandBuffers, keys: U64,
-    share: F32,
-) -> None:  # fmt: skip
-    """Deal at random. IN OUT: uint64[1] generator, uint8[card] deck; OUT: uint64[deal, player, street], float32[deal,
-    street] what player 0 wins of a pot that both go all-in for on a street: 1, -1 or 0 on the last, before it a mean.
-    """
-    hole_cards, streets = plan.hole_cards, plan.seen.size
-    cards = 2 * hole_cards + np.int64(plan.seen[streets - 1]) - hole_cards
-    for i in range(keys.shape[0]):
-        shuffle_part(random, 0, cards, deck)
-        for player in range(2):
-            for street in range(streets):  # each key reorders the cards: start again
-                take_hand(player, deck, plan, buffers)
-                keys[i, player, street] = canonical_key(np.int64(plan.seen[street]), plan, buffers)
-        share[i, :] = np.float32(compare_hands(deck, ranking, plan, buffers))
-        if runouts:
-            for street in range(streets - 2, -1, -1):  # backwards: the cards of later streets are drawn again
-                total = 0
-                for _ in range(runouts):
-                    shuffle_part(random, hole_cards + np.int64(plan.seen[street]), cards, deck)
-                    total += compare_hands(deck, ranking, plan, buffers)
-                share[i, street] = np.float32(total) / np.float32(runouts)
+        strength = strength_of(cards, plan, buffers)
+        keys[hole] = BLOCKED if blocked else canonical_key(hole_cards + board.size, plan, buffers) | strength
 
 
 @kernel
 def fill_multi_hot(keys: U64, size: int, plan: HandPlan, out: F32) -> None:
-    """Keys as network input. IN: uint64[hand], deck size; OUT: float32[hand, deal * card], zero before."""
+    """Keys as network input. IN: uint64[hand], deck size; OUT: float32[hand, input], zero before."""
     for i in range(keys.size):
-        key = keys[i]
+        key = keys[i] & _CARDS
+        strength = np.int64(keys[i] >> _SHIFT)
+        if strength:
+            place = np.float32(strength - 1) * np.float32((KNOTS - 1) / (STRENGTHS - 1))
+            for knot in range(KNOTS):
+                out[i, out.shape[1] - KNOTS + knot] = max(np.float32(0), np.float32(1) - abs(place - np.float32(knot)))
         at = 0
         while key:
             out[i, np.int64(plan.deal[at]) * size + np.int64(key & np.uint64(255)) - 1] = 1
@@ -177,6 +183,7 @@ class HandKeys:
     """The keys of a game's hands."""
 
     rules: GameRules
+    strength: bool = False
 
     @cached_property
     def plan(self) -> HandPlan:
@@ -189,7 +196,23 @@ class HandKeys:
             rules.hole_cards,
             np.array(seen, np.uint8),
             np.repeat(np.arange(len(by_deal)), by_deal).astype(np.uint8),
+            int(self.strength),
+            np.array([0, *self._starts], np.uint64),
+            rules.ranker.tables,
         )
+
+    @cached_property
+    def _starts(self) -> list[np.uint64]:
+        """`RankTables.start` of hands of one card and more."""
+        if not self.strength:
+            return []
+        rules = self.rules
+        return [Ranker(rules.deck, cards).tables.start for cards in range(1, rules.hand_cards + 1)]
+
+    @property
+    def inputs(self) -> int:
+        """The length of a hand as network input: its cards by deal, and its strength."""
+        return self.deals * self.rules.deck.size + (KNOTS if self.strength else 0)
 
     @property
     def deals(self) -> int:
@@ -198,12 +221,16 @@ class HandKeys:
 
     def buffers(self) -> HandBuffers:
         """Memory for one hand."""
-        suits = self.rules.deck.suits
+        suits, holes = self.rules.deck.suits, self.rules.deck.holes(self.rules.hole_cards)
         return HandBuffers(
             np.zeros(self.rules.hand_cards, np.uint8),
             np.zeros((suits, self.deals), np.uint64),
             np.zeros(suits, np.uint8),
             np.zeros(suits, np.uint8),
+            np.zeros(self.rules.deck.size, np.uint8),
+            np.zeros(holes, np.uint16),
+            np.zeros(int(self.rules.ranker.tables.ranks.max()) + 1, np.uint32),
+            np.zeros(holes, np.uint64),
         )
 
     def of_hands(self, hands: U8, street: int) -> U64:
@@ -220,22 +247,8 @@ class HandKeys:
         fill_board_keys(np.array(board, np.uint8), chosen, self.plan, self.buffers(), keys)
         return keys
 
-    def deal(self, seed: np.random.SeedSequence, count: int, runouts: int = 0) -> tuple[U64, F32]:
-        """Random deals: uint64[deal, player, street] keys, and float32[deal, street] what player 0 wins (`deal_keys`).
-
-        Before the last street that is the mean of `runouts` boards; 0 takes the board of the deal.
-        """
-        rules = self.rules
-        random = seed.generate_state(1, np.uint64) | np.uint64(1)
-        keys = np.empty((count, PLAYERS, rules.rounds), np.uint64)
-        share = np.empty((count, rules.rounds), np.float32)
-        deck = np.arange(rules.deck.size, dtype=np.uint8)
-        deal_keys(random, runouts, deck, rules.ranker.tables, self.plan, self.buffers(), keys, share)
-        return keys, share
-
     def multi_hot(self, keys: U64) -> F32:
-        """[hand, deal * card] network input."""
-        size = self.rules.deck.size
-        out = np.zeros((len(keys), self.deals * size), np.float32)
-        fill_multi_hot(keys, size, self.plan, out)
+        """[hand, input] network input."""
+        out = np.zeros((len(keys), self.inputs), np.float32)
+        fill_multi_hot(keys, self.rules.deck.size, self.plan, out)
         return out

@@ -5,7 +5,7 @@
             traverse K deals; p takes every action, its opponent one (traversal.py)
             add p's sampled advantages to p's memory, with iteration t
             (deep-cfr) add the opponent's strategies to its strategy memory
-            train p's network on its memory; errors of iteration t count t (fitting.py)
+            train p's network on its memory; errors of iteration t count t (fitting/)
     the strategy of a network is regret matching on its outputs
 
 (Brown and others 2019; Steinberger 2019.) The average strategy is either a network trained on the strategy memories
@@ -23,13 +23,13 @@ import torch
 
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
-from equipoise.deep.fitting import FitSettings, train_network
-from equipoise.deep.fitting_on_gpu import GraphTrainer
+from equipoise.deep.fitting.on_cpu import FitSettings, train_network
+from equipoise.deep.fitting.on_gpu import GraphTrainer
+from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
-from equipoise.deep.reservoir import Reservoir
 from equipoise.deep.torch_door import find_device
-from equipoise.deep.traversal import Traversals
+from equipoise.deep.traversal import Sampling, Traversals
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.tree.betting_tree import BettingTree
@@ -50,11 +50,12 @@ class DeepCFR:
     ) -> None:  # fmt: skip
         self.settings, self.seed, self.threads = settings, seed, threads
         self.algorithms = algorithms or (settings.algorithm,)
-        self.encoding = Encoding(tree)
+        self.encoding = Encoding(tree, settings.strength)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
-        self.traversals = Traversals(self.where, threads, settings.pot_power)
-        self._trainers: dict[FitSettings, GraphTrainer] = {}
+        sampling = Sampling(settings.holes, settings.whole, settings.pot_power)
+        self.traversals = Traversals(self.where, threads, sampling)
+        self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
         self.nodes = 0
         self.loss = 0.0  # of the last iteration, both players
@@ -110,9 +111,9 @@ class DeepCFR:
         """Train a network on a memory; on a GPU with a recorded step, which is kept."""
         if self.where.device.type == "cpu":
             return train_network(self.shape, start, memory, self.where, how, seed)
-        if how not in self._trainers:
-            self._trainers[how] = GraphTrainer(self.shape, memory.capacity, self.where, how)
-        return self._trainers[how].fit(start, memory, seed)
+        if id(memory) not in self._trainers:
+            self._trainers[id(memory)] = GraphTrainer(self.shape, memory, self.where, how)
+        return self._trainers[id(memory)].fit(start, seed)
 
     def _keep_snapshot(self) -> None:
         """Keep the networks, which play iteration t + 1; if there are more than `keep`, every other one goes."""

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from equipoise.core.jit import F32
-from equipoise.deep.hands import HandKeys
+from equipoise.deep.hands import KNOTS, HandKeys
 from equipoise.games.rules import GameRules
 
 Tensor = torch.Tensor
@@ -32,7 +32,7 @@ LEAST_SPREAD = 1e-5
 class NetworkShape:
     """The sizes of a network: what it reads, how wide it is, and how many actions it answers for."""
 
-    rules: GameRules
+    hands: HandKeys
     features: int  # of the betting
     actions: int
     hidden: int = 64
@@ -41,13 +41,12 @@ class NetworkShape:
     def parts(self) -> dict[str, tuple[int, ...]]:
         """The shape of each part of the flat vector. Biases end in `_bias`."""
         wide, narrow = CARD_WIDTH * self.hidden, self.hidden
-        marks = self.rules.deck.size + self.rules.deck.ranks + self.rules.deck.suits
-        boards = HandKeys(self.rules).deals - 1
+        marks, boards = self.card_marks.shape[1], self.hands.deals - 1
         shapes: dict[str, tuple[int, ...]] = {"hole": (marks, narrow)}
         if boards:
             shapes["board"] = (boards * marks, narrow)
         layers = {
-            "card1": (narrow * (2 if boards else 1), wide),
+            "card1": (narrow * (2 if boards else 1) + self.strengths, wide),
             "card2": (wide, wide),
             "card3": (wide, wide),
             "bet1": (self.features, narrow),
@@ -63,6 +62,16 @@ class NetworkShape:
             if name != "joint1_bet":  # the bias of that layer is with its other half
                 shapes[f"{name}_bias"] = (shape[1],)
         return shapes
+
+    @property
+    def rules(self) -> GameRules:
+        """Of the game."""
+        return self.hands.rules
+
+    @property
+    def strengths(self) -> int:
+        """Inputs for the strength of a hand."""
+        return KNOTS if self.hands.strength else 0
 
     @property
     def sizes(self) -> list[int]:
@@ -119,13 +128,17 @@ class Network:
         return torch.baddbmm(bias, x, self.part[name]) if x.dim() == 3 else torch.matmul(x, self.part[name]) + bias
 
     def cards(self, multi_hot: Tensor) -> Tensor:
-        """[network, hand, hidden] the part of the hands in the first combined layer. IN: float[hand, deal * card]."""
-        deck, boards = self.shape.rules.deck.size, HandKeys(self.shape.rules).deals - 1
-        x = torch.matmul(multi_hot[:, :deck], torch.matmul(self.marks, self.part["hole"]))
+        """[network, hand, hidden] the part of the hands in the first combined layer. IN: float[hand, input]."""
+        deck, boards = self.shape.rules.deck.size, self.shape.hands.deals - 1
+        parts = [torch.matmul(multi_hot[:, :deck], torch.matmul(self.marks, self.part["hole"]))]
         if boards:
             by_deal = split_rows(self.part["board"], boards)  # [network, deal, mark, hidden]
             table = torch.matmul(self.marks, by_deal).flatten(-3, -2)
-            x = torch.cat([x, torch.matmul(multi_hot[:, deck:], table)], dim=-1)
+            parts.append(torch.matmul(multi_hot[:, deck : deck + boards * deck], table))
+        if self.shape.strengths:
+            strength = multi_hot[:, -self.shape.strengths :]
+            parts.append(strength.expand(*parts[0].shape[:-2], *strength.shape))
+        x = torch.cat(parts, dim=-1)
         x = torch.relu(self._layer("card1", x))
         x = torch.relu(self._layer("card2", x) + x)
         x = torch.relu(self._layer("card3", x) + x)

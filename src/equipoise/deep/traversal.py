@@ -4,8 +4,17 @@
 that is drawn from its strategy. All traversals are at the same depth, so one network call a level answers for all of
 them; kernels do the rest. On the way back, the walker's decisions give samples of advantages (value of an action minus
 value of the decision, in big blinds), the opponent's decisions samples of its strategy. All samples of an information
-set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do. A pot that both
-players are all-in for before the last street is worth its mean over some boards: unbiased, and far less noisy.
+set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do.
+
+A traversal may deal several holes to each player (`deals.py`). The opponent then has a range, weights r_j of its holes
+with a mean of one. It draws one action for all of them, with the probability that its range takes it,
+
+    p(a) = mean_j r_j sigma_j(a),   and then   r_j <- r_j sigma_j(a) / p(a)
+
+so every hole of the walker meets the whole range at once: the values are unbiased, and the luck of one opposing hole
+averages out. A hole of the walker counts with the share of the range that does not block it; it is kept as a sample
+with that probability. With one hole this is external sampling. Where few nodes follow, the opponent may take every
+action, too: its weights are then multiplied by sigma_j(a), and the values of its actions are added.
 """
 
 from __future__ import annotations
@@ -13,21 +22,34 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 
-from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, kernel
+from equipoise.core.arrays import Int
+from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
+from equipoise.deep.deals import Dealer, Deals
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
-from equipoise.deep.network import matched
-from equipoise.deep.reservoir import Samples
+from equipoise.deep.fitting.reservoir import Samples
+from equipoise.deep.network import Tensor, matched
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.external_kernel import draw_share
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
-ROWS = 1 << 18  # about as many rows as the deals of one chunk visit
-RUNOUTS = 32
+ROWS = 1 << 18  # about as many rows, each with every hole, as the deals of one chunk visit
+RUNOUTS = 32  # boards for a pot that both players are all-in for before the last street
+
+
+class Sampling(NamedTuple):
+    """What a traversal samples, and how it counts."""
+
+    holes: int = 1  # holes of each player on one board
+    whole: int = 0  # the opponent takes every action where at most this many nodes follow
+    pot_power: float = 0.0  # advantages are divided by the pot, in big blinds, to this power
+
+
+EXTERNAL = Sampling()  # external sampling
 
 
 class WalkTree(NamedTuple):
@@ -40,41 +62,84 @@ class WalkTree(NamedTuple):
     num_children: U8
     chips: I32  # what the loser of a terminal node loses
     unit: F32  # chips in one unit of an advantage
+    whole: U8  # 1 where the opponent takes every action, too
 
     @classmethod
-    def of(cls, tree: BettingTree, pot_power: float) -> WalkTree:
-        """The arrays of a tree. The unit is the big blind, times the pot in big blinds to the power `pot_power`."""
+    def of(cls, tree: BettingTree, sampling: Sampling) -> WalkTree:
+        """The arrays of a tree."""
         blind = tree.rules.big_blind
-        unit = blind * (tree.chips.sum(axis=1) / blind) ** pot_power
+        unit = blind * (tree.chips.sum(axis=1) / blind) ** sampling.pot_power
+        below = np.zeros(len(tree), np.int64)
+        count_below(tree.parent, below)
         arrays = (tree.kind, tree.player, tree.street, tree.first_child, tree.num_children, tree.chips.min(axis=1))
-        return cls(*arrays, unit.astype(np.float32))
+        return cls(*arrays, unit.astype(np.float32), (below <= sampling.whole).astype(np.uint8))
+
+
+@kernel
+def count_below(parent: I32, below: I64) -> None:
+    """The number of nodes below each node. IN: int32[node], parents first; OUT: int64[node], zero before."""
+    for node in range(parent.size - 1, 0, -1):
+        below[parent[node]] += below[node] + 1
 
 
 class Rows(NamedTuple):
     """Visits of a traversal, level by level. The children of a row are neighbours."""
 
-    node: I32
-    deal: I32
-    child: I32  # the row of its first child
-    value: F32  # to the walker, in chips
+    node: I32  # [row]
+    deal: I32  # [row]
+    child: I32  # [row] the row of its first child
+    reach: F32  # [row, hole of the opponent] weights of its range: one on average, less below a `whole` decision
+    value: F32  # [row, hole of the walker] mean over the range, in chips; holes that block each other count nothing
+    met: F32  # [hole of the walker] share of a range that it does not block; for one row at a time
 
     @classmethod
-    def space(cls, size: int) -> Rows:
+    def space(cls, size: int, holes: int) -> Rows:
         """Space for some rows."""
         node, deal, child = (np.zeros(size, np.int32) for _ in range(3))
-        return cls(node, deal, child, np.zeros(size, np.float32))
+        reach, value = (np.empty((size, holes), np.float32) for _ in range(2))
+        return cls(node, deal, child, reach, value, np.empty(holes, np.float32))
 
     def grown(self, size: int) -> Rows:
         """The same rows with space for more."""
-        more = Rows.space(size)
+        more = Rows.space(size, self.reach.shape[1])
         for new, old in zip(more, self, strict=True):
             new[: len(old)] = old
         return more
 
 
+class Level(NamedTuple):
+    """The decisions of one level of a chunk: rows of each kind, and their strategies."""
+
+    mine: I32
+    theirs: I32
+    my_chance: F32  # [row, hole, action]
+    their_chance: F32
+
+
+@inlined
+def over_range(reach: F32, pairs: F32, scale: np.float32, out: F32) -> None:
+    """The mean of a table over a range, times a number. IN: float32[j], float32[j, i]; OUT: float32[i]."""
+    out[:] = 0
+    scale /= np.float32(reach.size)
+    for j in range(reach.size):
+        weight = scale * reach[j]
+        if weight != 0:
+            for i in range(out.size):
+                out[i] += weight * pairs[j, i]
+
+
+@inlined
+def taken_by(reach: F32, chance: F32, action: Int) -> np.float32:
+    """How often a range takes an action. IN: float32[hole], float32[hole, action]."""
+    total = np.float32(0)
+    for j in range(reach.size):
+        total += reach[j] * chance[j, action]
+    return np.float32(total / np.float32(reach.size))
+
+
 @kernel
 def sort_level(
-    first: int, end: int, walker: int, tree: WalkTree, share: F32, rows: Rows, mine: I32, theirs: I32, counts: I64
+    first: int, end: int, walker: int, tree: WalkTree, deals: Deals, rows: Rows, mine: I32, theirs: I32, counts: I64
 ) -> None:
     """Value the terminal rows of a level and list its decisions. IN: rows first to end; IN OUT: rows, whose DEAL nodes
     become those they lead to; OUT: int32[row] twice, the walker's decisions and the opponent's; int64[2] their counts.
@@ -94,71 +159,129 @@ def sort_level(
                 theirs[counts[1]] = row
                 counts[1] += 1
             continue
-        won = share[rows.deal[row], tree.street[node]] * np.float32(1 - 2 * walker)
+        deal, chips = rows.deal[row], np.float32(tree.chips[node])
         if kind == FOLDED:
-            won = np.float32(-1 if tree.player[node] == walker else 1)
-        rows.value[row] = won * np.float32(tree.chips[node])
+            won = -chips if tree.player[node] == walker else chips
+            over_range(rows.reach[row], deals.meet[deal], won, rows.value[row])
+        else:
+            street = min(np.int64(tree.street[node]), deals.won.shape[1] - 1)
+            over_range(rows.reach[row], deals.won[deal, street], chips, rows.value[row])
 
 
 @kernel
 def expand_level(mine: I32, theirs: I32, chance: F32, random: U64, tree: WalkTree, start: int, rows: Rows) -> int:
     """Add the next level: all children of the walker's rows, one drawn child of the opponent's. Returns its end.
 
-    IN: int32[row] twice, float32[opponent's row, action], first free row; IN OUT: uint64[1] generator, rows.
+    IN: int32[row] twice, float32[opponent's row, hole, action], first free row; IN OUT: uint64[1] generator, rows.
     """
-    at = start
+    at, holes = start, rows.reach.shape[1]
     for row in mine:
         node = rows.node[row]
         rows.child[row] = at
         for action in range(tree.num_children[node]):
             rows.node[at] = tree.first_child[node] + action
             rows.deal[at] = rows.deal[row]
+            for j in range(holes):
+                rows.reach[at, j] = rows.reach[row, j]
             at += 1
-    for i in range(theirs.size):
-        row = theirs[i]
-        node = rows.node[row]
-        left, action = draw_share(random), 0
-        while action < np.int64(tree.num_children[node]) - 1 and left >= chance[i, action]:
-            left -= chance[i, action]
-            action += 1
-        while chance[i, action] <= 0 and action > 0:  # rounding left a remainder beyond the last action
-            action -= 1
+    for k in range(theirs.size):
+        row = theirs[k]
+        node, reach = rows.node[row], rows.reach[row]
         rows.child[row] = at
+        if tree.whole[node]:
+            for action in range(tree.num_children[node]):
+                rows.node[at] = tree.first_child[node] + action
+                rows.deal[at] = rows.deal[row]
+                for j in range(holes):
+                    rows.reach[at, j] = reach[j] * chance[k, j, action]
+                at += 1
+            continue
+        total = np.float32(0)
+        for j in range(holes):
+            total += reach[j] / np.float32(holes)
+        left, action = total * draw_share(random), 0
+        share = taken_by(reach, chance[k], action)
+        while action < np.int64(tree.num_children[node]) - 1 and left >= share:
+            left -= share
+            action += 1
+            share = taken_by(reach, chance[k], action)
+        while share <= 0 and action > 0:  # rounding left a remainder beyond the last action
+            action -= 1
+            share = taken_by(reach, chance[k], action)
         rows.node[at] = tree.first_child[node] + action
         rows.deal[at] = rows.deal[row]
+        for j in range(holes):
+            rows.reach[at, j] = reach[j] * chance[k, j, action] * total / share
         at += 1
     return at
 
 
 @kernel
-def back_up(mine: I32, theirs: I32, chance: F32, tree: WalkTree, rows: Rows, target: F32) -> None:
-    """The values of a level whose children have theirs. IN: int32[row] twice, float32[walker's row, action]; IN OUT:
-    rows; OUT: float32[walker's row, action] advantages.
+def back_up(
+    level: Level, walker: int, tree: WalkTree, deals: Deals, random: U64, rows: Rows, advantages: Samples
+) -> int:
+    """The values of a level whose children have theirs, and the walker's samples. Returns their number.
+
+    IN: a level; IN OUT: uint64[1] generator, rows; OUT: samples, space for one of each row and hole.
     """
-    for row in theirs:
-        rows.value[row] = rows.value[rows.child[row]]
-    for i in range(mine.size):
-        row = mine[i]
-        child, count = np.int64(rows.child[row]), np.int64(tree.num_children[rows.node[row]])
-        mean = np.float32(0)
-        for action in range(count):
-            mean += chance[i, action] * rows.value[child + action]
-        rows.value[row] = mean
-        for action in range(count):
-            target[i, action] = (rows.value[child + action] - mean) / tree.unit[rows.node[row]]
+    holes, kept, met = rows.value.shape[1], 0, rows.met
+    for row in level.theirs:
+        node, child = rows.node[row], np.int64(rows.child[row])
+        count = np.int64(tree.num_children[node]) if tree.whole[node] else 1
+        for i in range(holes):
+            rows.value[row, i] = rows.value[child, i]
+            for other in range(1, count):
+                rows.value[row, i] += rows.value[child + other, i]
+    for k in range(level.mine.size):
+        row = level.mine[k]
+        node, deal = rows.node[row], rows.deal[row]
+        child, count = np.int64(rows.child[row]), np.int64(tree.num_children[node])
+        over_range(rows.reach[row], deals.meet[deal], np.float32(1), met)
+        for i in range(holes):
+            mean = np.float32(0)
+            for action in range(count):
+                mean += level.my_chance[k, i, action] * rows.value[child + action, i]
+            rows.value[row, i] = mean
+            if draw_share(random) >= met[i]:
+                continue
+            for action in range(count):
+                gain = rows.value[child + action, i] - mean
+                advantages.target[kept, action] = gain / (met[i] * tree.unit[node])
+            for action in range(count, advantages.target.shape[1]):
+                advantages.target[kept, action] = 0
+            advantages.key[kept] = deals.keys[deal, walker, i, tree.street[node]]
+            advantages.node[kept] = node
+            kept += 1
+    return kept
 
 
-class Level(NamedTuple):
-    """The decisions of one level of a chunk: rows of each kind, and their strategies."""
+@kernel
+def sample_strategies(
+    level: Level, player: int, tree: WalkTree, deals: Deals, random: U64, rows: Rows, strategies: Samples
+) -> int:
+    """Samples of the opponent's strategy, each hole as often as it weighs on average. Returns their number.
 
-    mine: I32
-    theirs: I32
-    my_chance: F32  # [row, action]
-    their_chance: F32
+    IN: a level, rows; IN OUT: uint64[1] generator; OUT: samples, space for two of each row and hole.
+    """
+    kept = 0
+    for k in range(level.theirs.size):
+        row = level.theirs[k]
+        node, deal = rows.node[row], rows.deal[row]
+        next_one, total = draw_share(random), np.float32(0)
+        for j in range(rows.reach.shape[1]):
+            total += rows.reach[row, j]
+            while next_one < total and kept < strategies.key.size:
+                next_one += np.float32(1)
+                for action in range(strategies.target.shape[1]):
+                    strategies.target[kept, action] = level.their_chance[k, j, action]
+                strategies.key[kept] = deals.keys[deal, player, j, tree.street[node]]
+                strategies.node[kept] = node
+                kept += 1
+    return kept
 
 
 class Sampled(NamedTuple):
-    """The samples of traversals, and the number of rows visited."""
+    """The samples of traversals, and the number of rows visited, each by every hole."""
 
     advantages: Samples
     strategies: Samples
@@ -174,25 +297,25 @@ class Traversals:
 
     where: DeviceEncoding
     threads: int = 1
-    pot_power: float = 0.0  # advantages are divided by the pot, in big blinds, to this power
+    sampling: Sampling = EXTERNAL
 
     @cached_property
     def tree(self) -> WalkTree:
-        return WalkTree.of(self.where.encoding.tree, self.pot_power)
+        return WalkTree.of(self.where.encoding.tree, self.sampling)
 
     @cached_property
-    def runouts(self) -> int:
-        """Boards on which a hand is shown down if both players are all-in before the last street."""
+    def dealer(self) -> Dealer:
+        """With boards for pots that both players are all-in for before the last street, if there are any."""
         tree = self.where.encoding.tree
         early = (tree.kind == SHOWDOWN) & (tree.street < tree.rules.rounds - 1)
-        return RUNOUTS if early.any() else 0
+        return Dealer(self.where.encoding.hands, self.sampling.holes, RUNOUTS if early.any() else 0)
 
     @cached_property
     def chunk(self) -> int:
         """Deals that walk together."""
         tree = self.where.encoding.tree
-        most = max(rows_per_deal(tree, walker) for walker in range(PLAYERS))
-        return max(16, int(ROWS / most))
+        most = max(rows_per_deal(tree, self.tree.whole, walker) for walker in range(PLAYERS))
+        return max(1, int(ROWS / (most * self.sampling.holes)))
 
     def run(
         self, walker: int, count: int, networks: tuple[Evaluator, Evaluator], iteration: int,
@@ -224,86 +347,89 @@ class _Chunk:
         self, traversals: Traversals, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int
     ) -> None:
         self.where, self.tree, self.walker = traversals.where, traversals.tree, walker
-        self.encoding = self.where.encoding
-        self.networks, self.iteration, self.runouts = networks, iteration, traversals.runouts
+        self.encoding, self.dealer = self.where.encoding, traversals.dealer
+        self.networks, self.iteration = networks, iteration
 
     def run(self, count: int, seed: np.random.SeedSequence) -> Sampled:
         """Deal, walk down, walk up."""
         deal_seed, action_seed = seed.spawn(2)
-        self.keys, self.share = self.encoding.hands.deal(deal_seed, count, self.runouts)
+        self.deals = self.dealer.deal(deal_seed, count, self.walker)
+        self.random = action_seed.generate_state(1, np.uint64) | np.uint64(1)
         self.hands = [self._hands(player) for player in range(PLAYERS)]
-        self.rows = Rows.space(2 * count)
+        self.rows = Rows.space(2 * count, self.dealer.holes)
         self.rows.deal[:count] = np.arange(count)
-        levels, end = self._walk_down(count, action_seed.generate_state(1, np.uint64) | np.uint64(1))
-        targets = self._walk_up(levels)
-        mine, theirs = self.walker, 1 - self.walker
-        return Sampled(
-            _joined([self._samples(mine, level.mine, target) for level, target in zip(levels, targets, strict=True)]),
-            _joined([self._samples(theirs, level.theirs, level.their_chance) for level in levels]),
-            end,
-        )
+        self.rows.reach[:count] = 1
+        levels, end = self._walk_down(count)
+        advantages = [self._advantages(level) for level in reversed(levels)]
+        strategies = [self._strategies(level) for level in levels]
+        return Sampled(_joined(advantages), _joined(strategies), end * self.dealer.holes)
 
-    def _hands(self, player: int) -> tuple[Any, Any]:
-        """The card part of a player's hands, each once, and [deal, street] where a deal's hands are."""
-        keys, place = np.unique(self.keys[:, player], return_inverse=True)
-        return self.networks[player].hands(keys), place.reshape(len(self.keys), -1)
+    def _hands(self, player: int) -> tuple[Tensor, Tensor]:
+        """The card part of a player's hands, each once, and [deal, street, hole] where a hand is."""
+        keys, place = np.unique(self.deals.keys[:, player], return_inverse=True)
+        place = place.reshape(self.deals.keys[:, player].shape).swapaxes(1, 2)
+        return self.networks[player].hands(keys), self.where.index(place)
 
-    def _walk_down(self, count: int, random: U64) -> tuple[list[Level], int]:
+    def _walk_down(self, count: int) -> tuple[list[Level], int]:
         levels: list[Level] = []
         first, end, counts = 0, count, np.zeros(2, np.int64)
         while end > first:
             mine, theirs = np.empty(end - first, np.int32), np.empty(end - first, np.int32)
-            sort_level(first, end, self.walker, self.tree, self.share, self.rows, mine, theirs, counts)
+            sort_level(first, end, self.walker, self.tree, self.deals, self.rows, mine, theirs, counts)
             mine, theirs = mine[: counts[0]], theirs[: counts[1]]
             my_chance, their_chance = self._chances(self.walker, mine), self._chances(1 - self.walker, theirs)
-            below = int(self.tree.num_children[self.rows.node[mine]].sum()) + len(theirs)
+            most = self.tree.num_children[self.rows.node[theirs]]
+            below = int(self.tree.num_children[self.rows.node[mine]].sum()) + int(most.sum())
             if end + below > len(self.rows.node):
                 self.rows = self.rows.grown(2 * (end + below))
             levels.append(Level(mine, theirs, my_chance, their_chance))
-            first, end = end, expand_level(mine, theirs, their_chance, random, self.tree, end, self.rows)
+            first, end = end, expand_level(mine, theirs, their_chance, self.random, self.tree, end, self.rows)
         return levels, end
 
     def _chances(self, player: int, rows: I32) -> F32:
-        """[row, action] the strategy of a player at some rows."""
+        """[row, hole, action] the strategy of a player at some rows."""
         if not len(rows):
-            return np.zeros((0, self.encoding.actions), np.float32)
+            return np.zeros((0, self.dealer.holes, self.encoding.actions), np.float32)
         nodes = self.rows.node[rows]
         hands, place = self.hands[player]
-        hand = place[self.rows.deal[rows], self.encoding.tree.street[nodes]]
+        deal, street = self.where.index(self.rows.deal[rows]), self.where.index(self.encoding.tree.street[nodes])
         decision = self.where.index(self.encoding.decision[nodes])
         with torch.inference_mode():
-            outputs = self.networks[player].pairs(hands, self.where.index(hand), decision)[0]
-            found: F32 = matched(outputs, self.where.legal[decision]).cpu().numpy()
+            outputs = self.networks[player].rows(hands, place[deal, street], decision)[0]
+            found: F32 = matched(outputs, self.where.legal[decision].unsqueeze(1)).cpu().numpy()
         return found
 
-    def _walk_up(self, levels: list[Level]) -> list[F32]:
-        """The advantages of each level."""
-        targets = [np.zeros_like(level.my_chance) for level in levels]
-        for level, target in zip(reversed(levels), reversed(targets), strict=True):
-            back_up(level.mine, level.theirs, level.my_chance, self.tree, self.rows, target)
-        return targets
+    def _advantages(self, level: Level) -> Samples:
+        """The walker's samples of a level, and its values."""
+        space = Samples.empty(level.mine.size * self.dealer.holes, self.encoding.actions)
+        kept = back_up(level, self.walker, self.tree, self.deals, self.random, self.rows, space)
+        space.iteration[:] = self.iteration
+        return space.take(slice(kept))
 
-    def _samples(self, player: int, rows: I32, numbers: F32) -> Samples:
-        nodes = self.rows.node[rows]
-        keys = self.keys[self.rows.deal[rows], player, self.encoding.tree.street[nodes]]
-        return Samples(keys, nodes, np.full(len(rows), self.iteration, np.uint32), numbers)
+    def _strategies(self, level: Level) -> Samples:
+        """The opponent's samples of a level."""
+        space = Samples.empty(2 * level.theirs.size * self.dealer.holes, self.encoding.actions)
+        player = 1 - self.walker
+        kept = sample_strategies(level, player, self.tree, self.deals, self.random, self.rows, space)
+        space.iteration[:] = self.iteration
+        return space.take(slice(kept))
 
 
 def _joined(parts: list[Samples]) -> Samples:
     return Samples(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def rows_per_deal(tree: BettingTree, walker: int) -> float:
-    """The expected number of rows of a traversal against a uniform opponent."""
+def rows_per_deal(tree: BettingTree, whole: U8, walker: int) -> float:
+    """The expected number of rows of a traversal against a uniform opponent. IN: uint8[node], as in `WalkTree`."""
     share = np.ones(len(tree))
-    share_rows(walker, tree.parent, tree.kind, tree.player, tree.num_children, share)
+    share_rows(walker, whole, tree.parent, tree.kind, tree.player, tree.num_children, share)
     return float(share.sum())
 
 
 @kernel
-def share_rows(walker: int, parent: I32, kind: U8, player: I8, num_children: U8, share: F64) -> None:
+def share_rows(walker: int, whole: U8, parent: I32, kind: U8, player: I8, num_children: U8, share: F64) -> None:
     """The expected visits of a traversal. IN: by node, parents first; IN OUT: float64[node], the root's set."""
     for node in range(1, parent.size):
         above = parent[node]
-        theirs = kind[above] == DECISION and player[above] != walker
-        share[node] = share[above] / (np.float64(num_children[above]) if theirs else 1.0)
+        drawn = kind[above] == DECISION and player[above] != walker and not whole[above]
+        share[node] = share[above] / (np.float64(num_children[above]) if drawn else 1.0)

@@ -31,6 +31,7 @@ _HOMES = {
     "deep-cfr-figure-7": "deep_cfr.heat_maps:FIGURE_7",
     "deep-cfr-figure-8": "deep_cfr.figure_8",
     "deep-cfr-leduc": "deep_cfr.leduc",
+    "deep-cfr-variants": "deep_cfr.variants",
     "lbr-table": "lisy_bowling.table_3",
     "leduc-pathology": "cfr_br.leduc_pathology",
     "pcs-variance": "slumbot_nl.pcs_variance",

@@ -119,7 +119,7 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
 def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     """The cost of networks: memories, snapshots, and the betting of all nodes as features."""
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
-    network = PLAYERS * FLOAT * parameter_count(tree.rules, features, actions, deep.hidden)
+    network = PLAYERS * FLOAT * parameter_count(tree.rules, features, actions, deep.hidden, deep.strength)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
     samples = memories * deep.memory * bytes_per_sample(actions)
     kept = 1

@@ -19,6 +19,9 @@ class DeepRecipe(CheckedModel):
 
     algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
+    strength: bool = False  # networks are told how many holes a hand beats now
+    holes: int = Field(default=1, ge=1, le=256)  # of each player, dealt to one board of a traversal
+    whole: int = Field(default=0, ge=0, le=MOST_COUNT)  # opponents take every action if at most as many nodes follow
     traversals: int = Field(default=300, ge=1, le=MOST_TRAVERSALS)  # per player, in the first iteration
     # Each iteration has this many times the traversals of the one before; 1 is constant. The defaults won at equal CPU
     # time on Leduc (`equipoise reproduce deep-cfr-adaptive`).

@@ -11,6 +11,7 @@ from equipoise.games.rules import GameRules
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
 FLOAT = 4  # bytes
+STRENGTH_INPUTS = 16  # of a network for the strength of a hand
 
 
 def bytes_per_sample(actions: int) -> int:
@@ -33,12 +34,13 @@ def feature_count(tree: BettingTree) -> int:
     return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
 
 
-def parameter_count(rules: GameRules, features: int, actions: int, hidden: int) -> int:
+def parameter_count(rules: GameRules, features: int, actions: int, hidden: int, strength: bool) -> int:
     """The number of parameters of a network: embeddings, then layers from inputs to outputs, with biases."""
     boards, wide = len(rules.deals(rules.rounds - 1)) - 1, 3 * hidden
+    card_inputs = hidden * (2 if boards else 1) + (STRENGTH_INPUTS if strength else 0)
     marks = rules.deck.size + rules.deck.ranks + rules.deck.suits
     layers = [
-        (hidden * (2 if boards else 1), wide), (wide, wide), (wide, wide), (features, hidden), (hidden, hidden),
+        (card_inputs, wide), (wide, wide), (wide, wide), (features, hidden), (hidden, hidden),
         (wide + hidden, hidden), (hidden, hidden), (hidden, hidden), (hidden, actions),
     ]  # fmt: skip
     return (1 + boards) * marks * hidden + sum((inputs + 1) * outputs for inputs, outputs in layers)

@@ -21,7 +21,7 @@ from equipoise.core.progress import Say
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.network import Network
 from equipoise.deep.torch_door import find_device
-from equipoise.deep.traversal import Job, Sampled, Traversals
+from equipoise.deep.traversal import Job, Sampled, Sampling, Traversals
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.abstract_game import AbstractGame
@@ -54,11 +54,11 @@ class ClusterTraversals(Traversals):
 class TraversalWorker:
     """A worker: the encoding of the game stays, networks come with each step."""
 
-    def __init__(self, header: Mapping[str, Any], hidden: int, pot_power: float) -> None:
+    def __init__(self, header: Mapping[str, Any], hidden: int, strength: bool, sampling: Sampling) -> None:
         torch.set_num_threads(1)  # workers run side by side
-        encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree)
+        encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, strength)
         self.shape = encoding.shape(hidden)
-        self.traversals = Traversals(encoding.on(find_device("cpu")), 1, pot_power)
+        self.traversals = Traversals(encoding.on(find_device("cpu")), 1, sampling)
 
     def prepare(self, message: Step) -> None:
         """Take the networks of a step."""
@@ -81,10 +81,11 @@ class ClusterDeepTrainee(DeepTrainee):
     ) -> None:
         super().__init__(recipe, folder, threads)
         assert recipe.deep is not None
-        make = partial(TraversalWorker, recipe.game.header(), recipe.deep.hidden, recipe.deep.pot_power)
-        self.pool = WorkerPool(cluster, make, workers, say=log)
         before = self.learner.traversals
-        self.learner.traversals = ClusterTraversals(before.where, before.threads, before.pot_power, self.pool)
+        deep = recipe.deep
+        make = partial(TraversalWorker, recipe.game.header(), deep.hidden, deep.strength, before.sampling)
+        self.pool = WorkerPool(cluster, make, workers, say=log)
+        self.learner.traversals = ClusterTraversals(before.where, before.threads, before.sampling, self.pool)
         log(f"traversals on {workers} worker{'s' * (workers > 1)}")
 
     def figures(self) -> dict[str, Any]:

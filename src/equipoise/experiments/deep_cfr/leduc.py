@@ -8,10 +8,13 @@ published point.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.machine import thread_count
 from equipoise.core.progress import Say
+from equipoise.core.workers import workers
 from equipoise.experiments.curves import side_by_side
 from equipoise.experiments.deep_cfr.exploitability import SETTINGS, Dose, draw_means, mean_curve
 from equipoise.measure.report import plain_log, write_report
@@ -21,8 +24,11 @@ ABOUT = "Leduc: Deep CFR and SD-CFR from the same traversals, exploitability aga
 ALGORITHMS = {"sd-cfr": "SD-CFR", "deep-cfr": "Deep CFR"}
 PUBLISHED = {"SD-CFR": {500: 96, 2000: 69, 5000: 59}, "Deep CFR": {500: 116, 2000: 93, 5000: 80}}
 QUICK = Dose(3, (5, 10, 20, 30, 40, 60), {**SETTINGS, "hidden": 64})
-LONG = {"traversals": 300, "growth": 1.02, "steps": 100, "memory": 4_000_000, "average_steps": 3000, "keep": 512}
-FULL = Dose(3, (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), {**QUICK.settings, **LONG})
+LONG = {
+    "traversals": 200, "holes": 4, "whole": 100, "steps": 100, "batch": 32_768, "learning_rate": 0.002,
+    "memory": 5_000_000, "average_steps": 3000, "keep": 512,
+}  # fmt: skip
+FULL = Dose(3, (20, 50, 100, 200, 500, 1000, 2000, 5000), {**QUICK.settings, **LONG})
 
 
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
@@ -31,19 +37,14 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
 
 
 def compare_averages(out: Path, dose: Dose, say: Say) -> dict[str, Any]:
-    """Train, measure both averages, and write the three files."""
-    from equipoise.experiments.deep_cfr.training import average_agent, exploitability_mbb, leduc_learner
-
+    """Train, a process for each seed, measure both averages, and write the three files."""
     rows: list[dict[str, Any]] = []
-    for seed in range(1, dose.seeds + 1):
-        learner = leduc_learner(dose.settings, seed, tuple(ALGORITHMS))
-        for iteration in dose.iterations:
-            learner.run(iteration - learner.iteration)
-            for algorithm, curve in ALGORITHMS.items():
-                mbb = exploitability_mbb(average_agent(learner, algorithm))
-                rows.append({"curve": curve, "seed": seed, "iteration": iteration, "exploitability_mbb": mbb})
-            one, two = (row["exploitability_mbb"] for row in rows[-2:])
-            say(f"seed {seed}, iteration {iteration}: SD-CFR {one:.0f}, Deep CFR {two:.0f} mbb/g")
+    with workers(partial(train_seed, dose), min(thread_count(0), dose.seeds)) as submit:
+        for done in [submit(seed) for seed in range(1, dose.seeds + 1)]:
+            rows += done.result()
+            one, two = rows[-2:]
+            say("seed {seed}, iteration {iteration}: SD-CFR {exploitability_mbb:.0f} mbb/g,".format(**one)
+                + " Deep CFR {exploitability_mbb:.0f}".format(**two))  # fmt: skip
     summary = {
         "experiment": NAME,
         "seeds": dose.seeds,
@@ -56,6 +57,20 @@ def compare_averages(out: Path, dose: Dose, say: Say) -> dict[str, Any]:
     }
     write_report(out / NAME, summary, rows, _draw)
     return summary
+
+
+def train_seed(dose: Dose, seed: int) -> list[dict[str, Any]]:
+    """One training: both averages at some iterations."""
+    from equipoise.experiments.deep_cfr.training import average_agent, exploitability_mbb, leduc_learner
+
+    rows: list[dict[str, Any]] = []
+    learner = leduc_learner(dose.settings, seed, tuple(ALGORITHMS))
+    for iteration in dose.iterations:
+        learner.run(iteration - learner.iteration)
+        for algorithm, curve in ALGORITHMS.items():
+            mbb = exploitability_mbb(average_agent(learner, algorithm))
+            rows.append({"curve": curve, "seed": seed, "iteration": iteration, "exploitability_mbb": mbb})
+    return rows
 
 
 def compared(summary: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,9 +11,10 @@ from equipoise import build_tree
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.batches import Batches
+from equipoise.deep.deals import Dealer
 from equipoise.deep.encoding import Encoding
-from equipoise.deep.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.batches import Batches
+from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from naive_deep import random_words
 
 SCALE = 2.5
@@ -23,7 +24,7 @@ WEIGHTS = np.array([9, 0.5, 1.0, 1.5], np.float32)
 def filled(encoding: Encoding, count: int) -> Reservoir:
     """A memory of few different hands and nodes, with targets of its own for every sample."""
     rng = np.random.default_rng(1)
-    dealt, _ = encoding.hands.deal(np.random.SeedSequence(2), 20)
+    dealt = Dealer(encoding.hands).deal(np.random.SeedSequence(2), 20).keys[:, :, 0]
     memory = Reservoir(2 * count, encoding.actions)
     nodes = rng.choice(encoding.nodes, count)
     keys = dealt[rng.integers(20, size=count), 0, encoding.tree.street[nodes]]

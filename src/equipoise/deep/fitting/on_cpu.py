@@ -2,7 +2,7 @@
 
 (Brown and others 2019, section 5.1.) The gradient is written by hand: for batches of some hundred pairs, torch's
 automatic one spends three times as long on bookkeeping as on arithmetic. The tests compare the two. On a GPU, steps are
-recorded instead (`fitting_on_gpu.py`).
+recorded instead (`on_gpu.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from equipoise.core.jit import F32
-from equipoise.deep.batches import Batches, Merged
 from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting.batches import Batches, Merged
+from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
-from equipoise.deep.reservoir import Reservoir
 
 CLIP = 1.0
 SCALE_SAMPLES = 100_000
@@ -75,7 +75,7 @@ def target_scale(memory: Reservoir) -> float:
 class BatchTensors(NamedTuple):
     """A batch on a device: different hands and decisions, and pairs of them with targets."""
 
-    multi_hot: Tensor  # [hand, deal * card]
+    multi_hot: Tensor  # [hand, input]
     decision: Tensor  # [decision]
     hand: Tensor  # [pair] position among the hands
     spot: Tensor  # [pair] position among the decisions
@@ -102,13 +102,15 @@ def backward(
     d = {name: part[0] for name, part in slopes.part.items()}
     deck, marks = network.shape.rules.deck.size, network.marks
     multi_hot, decision, hand, spot, weight, target = batch
-    has_board = "board" in w
+    has_board, cards = "board" in w, deck * network.shape.hands.deals
+    on_board = multi_hot[:, deck:cards]
 
     # forward
-    x = multi_hot[:, :deck] @ (marks @ w["hole"])
+    parts = [multi_hot[:, :deck] @ (marks @ w["hole"])]
     if has_board:
         by_deal = split_rows(w["board"], w["board"].shape[0] // marks.shape[1])  # [deal, mark, hidden]
-        x = torch.cat([x, multi_hot[:, deck:] @ (marks @ by_deal).flatten(0, 1)], dim=1)
+        parts.append(on_board @ (marks @ by_deal).flatten(0, 1))
+    x = torch.cat([*parts, multi_hot[:, cards:]], dim=1)
     c1 = torch.addmm(w["card1_bias"], x, w["card1"]).relu_()
     c2 = torch.addmm(w["card2_bias"], c1, w["card2"]).add_(c1).relu_()
     c3 = torch.addmm(w["card3_bias"], c2, w["card3"]).add_(c2).relu_()
@@ -164,9 +166,7 @@ def backward(
     width = w["hole"].shape[1]
     torch.mm(marks.T, multi_hot[:, :deck].T @ d_x[:, :width], out=d["hole"])
     if has_board:
-        by_card = split_rows(
-            multi_hot[:, deck:].T @ d_x[:, width:], multi_hot.shape[1] // deck - 1
-        )  # [deal, card, hidden]
+        by_card = split_rows(on_board.T @ d_x[:, width : 2 * width], cards // deck - 1)  # [deal, card, hidden]
         d["board"].copy_((marks.T @ by_card).flatten(0, 1))
     return loss
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
-from equipoise.deep.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.solvers.external_kernel import draw_word
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
 
-from equipoise.deep.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.reservoir import Reservoir, Samples
 
 SIZE, ITEMS, ROUNDS = 20, 200, 4000
 PARTS = (0, 7, 60, 61, 200)  # added in parts of different length, some beyond the capacity
@@ -86,3 +86,21 @@ def test_it_comes_back_from_its_arrays() -> None:
         assert len(one) == len(two) == SIZE
         assert all((a == b).all() for a, b in zip(one.samples, two.samples, strict=True))
     assert not (one.samples.node == np.arange(SIZE)).all()
+
+
+def test_a_copy_can_be_kept_up_to_date() -> None:
+    memory, copy = Reservoir(SIZE, 2), Samples.empty(SIZE, 2)
+    seeds = np.random.SeedSequence(3).spawn(9)
+    sizes, taken = [5, 1, 30, 2, 3, 0, 12, 1, 2], []
+    first = 0
+    for size, seed in zip(sizes, seeds, strict=True):
+        memory.add(numbered(first, first + size), seed)
+        first += size
+        places = memory.take_written()
+        taken.append(places)
+        for new, old in zip(copy, memory.samples, strict=True):
+            new[places] = old[places]
+            assert (new == old).all()
+    assert isinstance(taken[0], slice) and isinstance(taken[2], slice)  # all: at first, and after too much at once
+    assert not isinstance(taken[1], slice)
+    assert len(taken[5]) == 0

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, I32, U32, U64, inlined, kernel
+from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
 from equipoise.solvers.external_kernel import draw_word
+
+DROPPED = -1
 
 
 class Samples(NamedTuple):
@@ -43,6 +45,7 @@ class Reservoir:
         self.capacity = capacity
         self.seen = 0  # number of samples ever added
         self.samples = Samples.empty(capacity, actions)
+        self._written: list[I64] | None = None  # places written since somebody asked, if somebody did
 
     def __len__(self) -> int:
         return min(self.seen, self.capacity)
@@ -50,8 +53,18 @@ class Reservoir:
     def add(self, new: Samples, seed: np.random.SeedSequence) -> None:
         """Add samples. When the memory is full, each replaces a random one, or none, so that it stays uniform."""
         random = seed.generate_state(1, np.uint64) | np.uint64(1)
-        put_samples(new, self.seen, random, self.samples)
+        places = np.empty(len(new.key), np.int64)
+        put_samples(new, self.seen, random, self.samples, places)
         self.seen += len(new.key)
+        if self._written is not None:
+            self._written.append(places[places != DROPPED])
+            if sum(map(len, self._written)) > self.capacity // 2:
+                self._written = None  # it is cheaper to copy everything
+
+    def take_written(self) -> Any:
+        """The places written since the last call, to keep one copy up to date: an index, or all of them."""
+        written, self._written = self._written, []
+        return slice(len(self)) if written is None else np.concatenate([*written, np.empty(0, np.int64)])
 
     def draw(self, rng: np.random.Generator, count: int) -> Samples:
         """A batch, drawn with replacement."""
@@ -64,7 +77,7 @@ class Reservoir:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """The content of a checkpoint."""
-        self.seen = int(arrays["seen"][0])
+        self.seen, self._written = int(arrays["seen"][0]), None
         for name, array in self.samples._asdict().items():
             array[: len(self)] = arrays[name]
 
@@ -76,15 +89,18 @@ def _below(random: U64, count: np.uint64) -> np.uint64:
 
 
 @kernel
-def put_samples(new: Samples, seen: int, random: U64, kept: Samples) -> None:
-    """Algorithm R. IN: samples, number added before; IN OUT: uint64[1] generator, the memory."""
+def put_samples(new: Samples, seen: int, random: U64, kept: Samples, places: I64) -> None:
+    """Algorithm R. IN: samples, number added before; IN OUT: uint64[1] generator, the memory; OUT: int64[new] the place
+    of each, or DROPPED.
+    """
     capacity = kept.key.size
     for i in range(new.key.size):
         at: Int = np.int64(seen + i)
         if at >= capacity:
             at = np.int64(_below(random, np.uint64(at + 1)))
-            if at >= capacity:
-                continue
+        places[i] = at if at < capacity else DROPPED
+        if at >= capacity:
+            continue
         kept.key[at] = new.key[i]
         kept.node[at] = new.node[i]
         kept.iteration[at] = new.iteration[i]

@@ -1,6 +1,6 @@
-"""Training on a GPU: the memory is copied there, and a step of constant shape is recorded once as a CUDA graph.
+"""Training on a GPU: a copy of the memory is there, and a step of constant shape is recorded once as a CUDA graph.
 
-A step of `fitting.py` starts some hundred small operations; each would cost more to start than to run. Replaying a
+A step of `on_cpu.py` starts some hundred small operations; each would cost more to start than to run. Replaying a
 recorded step costs one start. Shapes are constant because nothing is merged: hands repeat rarely in the games that are
 worth a GPU. Samples are drawn with torch's generator, so the numbers differ from those of a CPU.
 """
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding
-from equipoise.deep.fitting import (
+from equipoise.deep.fitting.on_cpu import (
     CLIP,
     FIRST,
     SECOND,
@@ -22,19 +22,19 @@ from equipoise.deep.fitting import (
     iteration_weights,
     target_scale,
 )
+from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.network import Network, NetworkShape, Tensor
-from equipoise.deep.reservoir import Reservoir
 
 WARM_UP = 3  # steps before the recording, as torch asks for
 MOST_ITERATIONS = 1 << 16
 
 
 class GraphTrainer:
-    """Trains networks of one shape on memories of one capacity. Also runs on a CPU, without a graph, for the tests."""
+    """Trains networks of one shape on one memory. Also runs on a CPU, without a graph, for the tests."""
 
-    def __init__(self, shape: NetworkShape, capacity: int, where: DeviceEncoding, settings: FitSettings) -> None:
-        self.shape, self.where, self.settings = shape, where, settings
-        device, actions = where.device, where.encoding.actions
+    def __init__(self, shape: NetworkShape, memory: Reservoir, where: DeviceEncoding, settings: FitSettings) -> None:
+        self.shape, self.memory, self.where, self.settings = shape, memory, where, settings
+        device, actions, capacity = where.device, where.encoding.actions, memory.capacity
         self.parameters, self.gradient, self.mean, self.spread = (
             torch.zeros(shape.parameters, device=device) for _ in range(4)
         )
@@ -52,9 +52,9 @@ class GraphTrainer:
         self.graph: torch.cuda.CUDAGraph | None = None
 
     @torch.inference_mode()
-    def fit(self, start: Tensor, memory: Reservoir, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
+    def fit(self, start: Tensor, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
         """Train a network from `start`. Returns its parameters and the mean loss of the second half."""
-        self._load(memory)
+        self._load()
         torch.manual_seed(int(seed.generate_state(1)[0]))
         if self.where.device.type == "cuda" and self.graph is None:
             self._restart(start)
@@ -70,17 +70,19 @@ class GraphTrainer:
         half = self.settings.steps - self.settings.steps // 2
         return self.parameters.clone(), float(self.losses) / half
 
-    def _load(self, memory: Reservoir) -> None:
-        """Copy a memory to the device."""
-        count, samples = len(memory), memory.samples
-        decisions = self.where.encoding.decision[samples.node[:count]]
-        self.key[:count].copy_(torch.from_numpy(samples.key[:count].view(np.int64)))
-        self.decision[:count].copy_(torch.from_numpy(decisions))
-        self.iteration[:count].copy_(torch.from_numpy(samples.iteration[:count].view(np.int32)))
-        self.target[:count].copy_(torch.from_numpy(samples.target[:count]))
+    def _load(self) -> None:
+        """Copy what is new in the memory to the device."""
+        memory, samples = self.memory, self.memory.samples
+        places = memory.take_written()
+        at = places if isinstance(places, slice) else self.where.index(places)
+        device, decisions = self.where.device, self.where.encoding.decision[samples.node[places]]
+        self.key[at] = torch.from_numpy(samples.key[places].view(np.int64)).to(device)
+        self.decision[at] = torch.from_numpy(decisions).to(device).long()
+        self.iteration[at] = torch.from_numpy(samples.iteration[places].view(np.int32)).to(device).long()
+        self.target[at] = torch.from_numpy(samples.target[places]).to(device)
         weights = iteration_weights(memory, self.settings.weight_power) / np.float32(self.settings.batch)
         self.weights[: len(weights)].copy_(torch.from_numpy(weights))
-        self.size.fill_(count)
+        self.size.fill_(len(memory))
         self.scale.fill_(1.0 if self.settings.is_strategy else 1 / target_scale(memory))
 
     def _restart(self, start: Tensor) -> None:
