@@ -164,3 +164,14 @@ def test_what_cannot_be_measured_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         match(load_player("uniform", "leduc"), uniform, game="kuhn", hands=20)
     with pytest.raises(InputError, match="limit game"):
         exploitability("leduc", "uniform", menu="pot")
+
+
+def test_a_function_remembers_the_hands_of_a_match() -> None:
+    seen: list[View] = []
+
+    def learner(view: View) -> int:
+        seen.append(view)
+        return CALL
+
+    match(learner, "uniform", game="kuhn", hands=200, threads=2)
+    assert len(seen) >= 200  # nothing was played by a copy in another process

@@ -28,7 +28,12 @@ HEAT = {"more_trained_wins": {"1000": 0.9}, "ten_more_iterations_mbb": {"early":
 LATE = ("ten more iterations, late, mbb/hand", "less than early", 5.0)
 SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one row: name, published, ours
     "blueprint-choices": (
-        {"found": [{"game": "limit", "choice": "base"}, {"game": "limit", "choice": "pruning", "wins": 4.0}]},
+        {
+            "found": [
+                {"game": "limit", "choice": "base", "wins": None},
+                {"game": "limit", "choice": "pruning", "wins": 4.0},
+            ]
+        },
         ("limit, pruning", None, 4.0),
     ),
     "cfr-br-figure-3": ({"seconds_to_5_mbb": {"cfr+": 9.0}}, ("cfr+, s to 5 mbb/g", None, 9.0)),
@@ -50,6 +55,15 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
     "deep-cfr-leduc": (
         {"means": {"SD-CFR": [{"iteration": 500, "mean_mbb": 70.0}], "Deep CFR": []}},
         ("SD-CFR, iteration 500", 96, 70.0),
+    ),
+    "deep-cfr-variants": (
+        {
+            "found": [
+                {"variant": "Leduc, external sampling", "less_base_mbb": 0.0},
+                {"variant": "Leduc, 4 holes, whole", "less_base_mbb": -20.0},
+            ]
+        },
+        ("Leduc, 4 holes, whole, less the base", None, -20.0),
     ),
     "lbr-table": (
         {

@@ -32,12 +32,12 @@ def test_every_cell_that_can_be_measured_is_asked_for_once(monkeypatch: pytest.M
 
     monkeypatch.setattr(table_3, "local_best_response", measured)
     agents: Any = {name: SimpleNamespace(name=name) for name in table_3.AGENTS}
-    rows = [table_3.fill(setting, agents, 1.0, tmp_path, lambda _line: None) for setting in table_3.SETTINGS]
+    rows = [table_3.lbr_row(setting, agents, 1.0, tmp_path, lambda _line: None) for setting in table_3.SETTINGS]
     assert len(asked) == 6 + 4 + 4
     assert ("search=turn", 2, [(1.0, ALL_IN)] * 2) in asked and ("blueprint", 0, [()] * 4) in asked
     on_the_flop = [bets for name, street, bets in asked if street == 1 and name == "search=turn"]
     assert [[len(sizes) for sizes in bets] for bets in on_the_flop] == [[56, 0, 0]]
-    again = [table_3.fill(setting, agents, 1.0, tmp_path, lambda _line: None) for setting in table_3.SETTINGS]
+    again = [table_3.lbr_row(setting, agents, 1.0, tmp_path, lambda _line: None) for setting in table_3.SETTINGS]
     assert again == rows and len(asked) == 14  # remembered
     compared = table_3.compared({"table": rows})
     assert len(compared) == 14

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise import InputError, exploitability, load_game, load_player, match, pack_strategy
 from equipoise.abstraction.maps.live_map import FEW_DEALS, LiveMap
-from equipoise.agents import named
+from equipoise.agents import shipped
 from equipoise.agents.agent import View
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.shipped import AGENTS, DEFAULT
@@ -185,7 +185,7 @@ def test_only_long_matches_of_tables_need_tables_of_hands(packed: Path, monkeypa
 
 def test_a_shipped_agent_goes_by_its_name(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = Shelf("shipped agent", (str(packed.parent),), (".packed",), "name a run")
-    monkeypatch.setattr(named, "AGENTS", shelf)
+    monkeypatch.setattr(shipped, "AGENTS", shelf)
     assert load_player("small").name == "small"
     assert load_player("small?search=turn").rules == GAMES["three"]
     assert match("small", "always-call", hands=8, threads=1).hands == 8

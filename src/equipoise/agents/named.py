@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
+from equipoise.agents import shipped
 from equipoise.agents.agent import Agent, Function, FunctionAgent
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import NAMES, CardBlindStrategy, Strategy
@@ -27,7 +28,6 @@ from equipoise.agents.postprocess import PostProcess, process_profile
 from equipoise.agents.search.agent import SearchAgent
 from equipoise.agents.search.options import KEYS as SEARCH_OPTIONS
 from equipoise.agents.search.options import SearchOptions
-from equipoise.agents.shipped import AGENTS
 from equipoise.agents.table import TableAgent
 from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.agents.translate import TRANSLATIONS
@@ -100,7 +100,7 @@ class What:
             raise no_such(
                 "agent, run or strategy file",
                 name,
-                [*AGENTS.names(), *NAMES],
+                [*shipped.AGENTS.names(), *NAMES],
                 "name a run folder, a strategy file or FILE.py:NAME",
             )
         return found
@@ -108,7 +108,7 @@ class What:
     @cached_property
     def path(self) -> Path:
         """The file of a shipped agent, or where its name points to."""
-        return AGENTS.shipped(self.name) or Path(self.name)
+        return Path(shipped.stored_file(self.name))
 
     @property
     def is_stored(self) -> bool:

@@ -226,13 +226,15 @@ def _on_cores(
 ) -> Iterator[list[Played]]:
     """The result of each hand, in order, in chunks.
 
-    Chunks that are running when time is up are finished: dropping them would drop long hands more often.
+    Chunks that are running when time is up are finished: dropping them would drop long hands more often. So with a
+    limit of time none is queued behind those that run.
     """
     waiting: deque[Future[list[Played]]] = deque()
     begun = done = 0
+    at_once = 2 * threads if end is None else threads
     with workers(responder.play_chunk, threads) as play:
         while True:
-            while len(waiting) < 2 * threads and (hands is None or begun < hands):
+            while len(waiting) < at_once and (hands is None or begun < hands):
                 if begun and end is not None and time.monotonic() >= end:
                     hands = begun
                     break

@@ -1,17 +1,19 @@
 """Matches between two agents: duplicate by default, with a 95% interval.
 
 In a duplicate match every deal is played twice, with seats swapped, and the mean of the two is one observation, so the
-luck of the cards mostly cancels. Two table agents play in a kernel (`batch.py`), other agents hand by hand. A match
-with a seed is the same on any number of threads: each chunk of deals has its own random stream.
+luck of the cards mostly cancels. Two table agents play in a kernel (`batch.py`), other agents hand by hand, in several
+processes if none of them is somebody's function, which may learn from hand to hand. A match with a seed is the same on
+any number of threads: each chunk of deals has its own random stream.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,9 @@ import numpy as np
 
 from equipoise.agents.agent import Agent, can_fork
 from equipoise.agents.named import Playing, load_players
+from equipoise.agents.search.agent import SearchAgent
 from equipoise.agents.table import TableAgent
+from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
@@ -38,8 +42,7 @@ from equipoise.play.logs import LogWriter, log_names
 from equipoise.tree.betting_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
-SLOW_CHUNK = 64
-PIECE = 16  # deals that a worker corrects at once
+SLOW_CHUNK = 16
 LEAST_HANDS = 4  # so that there is an interval
 
 
@@ -111,6 +114,7 @@ class Chunk:
     values: F64
     deals: U8  # [deal, seat, card]
     history: I32  # [deal, seat, action] ended by END; empty if not recorded
+    corrected: F64 | None = None  # [deal, seat] the chips by AIVAT, if wanted
 
     def hands(self, rules: GameRules) -> Iterator[PlayedHand]:
         """One by one."""
@@ -132,6 +136,7 @@ class Match:
     duplicate: bool = True
     seed: int = 1
     keep_hands: bool = False
+    aivat: bool = False
 
     def __post_init__(self) -> None:
         rules, other = self.one.rules, self.two.rules
@@ -154,30 +159,44 @@ class Match:
 
     def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
         """Play deals, each twice; chunks come in order on any number of threads."""
-        size = CHUNK if self.is_fast else SLOW_CHUNK
-        play = self._play_tables if self.is_fast else self._play_slowly
+        size = CHUNK if self.is_fast and not self.aivat else SLOW_CHUNK
         tasks = (
             (min(size, deals - start), np.random.SeedSequence(self.seed, spawn_key=(start // size,)))
             for start in range(0, deals, size)
         )
-        workers = thread_count(threads)
-        if workers == 1 or not self.is_fast:
-            yield from (play(*task) for task in tasks)
+        count = thread_count(threads)
+        if count == 1 or not (can_fork(self.one, self.two) and is_memoryless(self.one) and is_memoryless(self.two)):
+            yield from (self.play_chunk(*task) for task in tasks)
             return
-        with ThreadPoolExecutor(workers) as pool:
-            ahead = []
+        waiting: deque[Future[Chunk]] = deque()
+        with self._players(count) as play:
             for task in tasks:
-                ahead.append(pool.submit(play, *task))
-                if len(ahead) > 2 * workers:
-                    yield ahead.pop(0).result()
-            for future in ahead:
-                yield future.result()
+                waiting.append(play(*task))
+                if len(waiting) > 2 * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
-    def corrected(self, values: F64, deals: U8, history: I32) -> F64:
-        """[deal, seat] the first agent's chips by AIVAT. IN: what a chunk has, or a part of it."""
-        chunk = Chunk(values, deals, history)
-        found = np.empty(values.shape)
-        for at, hand in zip(np.ndindex(*values.shape), chunk.hands(self.rules), strict=True):
+    def play_chunk(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
+        """Play some deals with a random stream of their own."""
+        played = (self._play_tables if self.is_fast else self._play_slowly)(deals, stream)
+        return replace(played, corrected=self._correct(played)) if self.aivat else played
+
+    @contextmanager
+    def _players(self, count: int) -> Iterator[Callable[..., Future[Chunk]]]:
+        """`play_chunk` on several cores: by threads if a kernel does the work, by processes if Python does."""
+        if self.is_fast and not self.aivat:
+            with ThreadPoolExecutor(count) as pool:
+                yield lambda *task: pool.submit(self.play_chunk, *task)
+        else:
+            self.play_chunk(1, np.random.SeedSequence(self.seed))  # compiles what all processes share
+            with workers(self.play_chunk, count) as play:
+                yield play
+
+    def _correct(self, chunk: Chunk) -> F64:
+        """[deal, seat] the first agent's chips by AIVAT, by the agents that just played: they remember their solves."""
+        found = np.empty(chunk.values.shape)
+        for at, hand in zip(np.ndindex(*found.shape), chunk.hands(self.rules), strict=True):
             value = self._aivat[hand.seat].value(hand.state, hand.deal)
             found[at] = value if hand.seat == 0 else -value
         return found
@@ -197,7 +216,7 @@ class Match:
         buckets = np.stack([agent.buckets_of(hands[:, :, side]) for side, agent in enumerate((one, two))], axis=2)
         ranks = rules.ranker.ranks(hands.reshape(-1, rules.hand_cards)).reshape(hands.shape[:3])
         values = np.empty((deals, PLAYERS))
-        history = np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands else 0), np.int32)
+        history = np.empty((deals, PLAYERS, MOST_HISTORY if self.keep_hands or self.aivat else 0), np.int32)
         blinds = np.array(rules.blinds)
         play_deals(one.table, two.table, buckets, ranks, betting_plan(rules), blinds, buffers, values, history)
         return Chunk(values, cards, history)
@@ -219,6 +238,11 @@ class Match:
             history[i, seat, : len(actions)] = actions
             values[i, seat] = state.payoffs(deal)[seat]
         return Chunk(values, cards, history)
+
+
+def is_memoryless(agent: Agent) -> bool:
+    """Whether copies of an agent play as it does. A function may remember earlier hands."""
+    return isinstance(agent.blueprint if isinstance(agent, SearchAgent) else agent, TreeAgent)
 
 
 def hands_of_sides(rules: GameRules, cards: U8) -> U8:
@@ -268,19 +292,19 @@ def match(
     threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)
-    table = Match(one, two, duplicate, seed, keep_hands=aivat or log is not None)
+    table = Match(one, two, duplicate, seed, log is not None, aivat)
     if aivat:
         check_hole_cards(table.rules.hole_cards, "AIVAT")
     if table.is_fast:
-        list(table.play(1, threads=1))  # compiles, on a first run
+        table.play_chunk(1, np.random.SeedSequence(seed))  # compiles, on a first run
     start = time.perf_counter()
     by_player, chips, corrected, done = Moments(PLAYERS), Moments(), Moments(), 0
     with LogWriter(log, table.rules) if log is not None else nullcontext() as writer:
-        for chunk in table.play(deals, 1 if aivat else threads):
+        for chunk in table.play(deals, threads):
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
-            if aivat:
-                corrected.add(observations(corrected_values(table, chunk, threads), duplicate))
+            if chunk.corrected is not None:
+                corrected.add(observations(chunk.corrected, duplicate))
             if writer:
                 _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)
@@ -299,15 +323,6 @@ def match(
 def observations(values: F64, duplicate: bool) -> F64:
     """Independent observations: hands, or the means of duplicate deals. IN: float64[deal, seat]."""
     return values.mean(axis=1) if duplicate else values.ravel()
-
-
-def corrected_values(game: Match, chunk: Chunk, count: int) -> F64:
-    """A chunk's chips by AIVAT, on several cores."""
-    game.corrected(chunk.values[:1], chunk.deals[:1], chunk.history[:1])  # compiles, on a first run
-    with workers(game.corrected, count if can_fork(game.one, game.two) else 1) as correct:
-        parts = [slice(at, at + PIECE) for at in range(0, len(chunk.values), PIECE)]
-        futures = [correct(chunk.values[part], chunk.deals[part], chunk.history[part]) for part in parts]
-        return np.concatenate([future.result() for future in futures])
 
 
 def _write(log: LogWriter, chunk: Chunk, game: Match, number: int) -> None:

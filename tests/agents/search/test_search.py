@@ -203,6 +203,13 @@ def test_the_same_seed_gives_the_same_play_whatever_is_remembered() -> None:
     assert results[0].mbb_per_hand == results[1].mbb_per_hand
 
 
+def test_a_match_of_search_is_the_same_in_several_processes() -> None:
+    players = "uniform?search=round 2&iterations=10", "uniform"
+    one, three = (match(*players, game="leduc", hands=150, seed=3, threads=n, aivat=True) for n in (1, 3))
+    assert one.mbb_per_hand == three.mbb_per_hand and one.aivat == three.aivat
+    assert match(*players, game="leduc", hands=150, seed=4, threads=3).mbb_per_hand != one.mbb_per_hand
+
+
 def test_search_is_an_agent_by_name() -> None:
     what = "uniform?search=round 2&iterations=20"
     assert match(what, "always-call", game="leduc", hands=200, threads=1, aivat=True).aivat

@@ -35,12 +35,14 @@ from equipoise.agents.search.subgame import (
     solve_subgame,
     subgame_tree,
 )
+from equipoise.agents.search.warm_start import first_regrets
 from equipoise.core.errors import InputError
-from equipoise.core.jit import F64
+from equipoise.core.jit import F32, F64
 from equipoise.games.betting_state import BettingState
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import Root
 from equipoise.tree.boards import PublicCards
+from equipoise.walk.engine import Engine
 
 MOST_BYTES = 256_000_000  # of solutions that an agent remembers
 KEY_BYTES = 2_000
@@ -138,14 +140,18 @@ class SearchAgent(Tracked):
         options, street, state = self.options, len(before), _state(self.rules, before)
         earlier = self._earlier(before, board, player)
 
-        def root_rule(cards: PublicCards) -> Gadget | None:
-            if options.safety == "none":
-                return None
+        def replaced() -> Continuation | None:
             if earlier is None:
-                play = Continuation.of_blueprint(self.blueprint, state, board)
-            else:
-                play = Continuation(earlier.subgame.tree, earlier.node, earlier.subgame.rows)
+                return Continuation.of_blueprint(self.blueprint, state, board)
+            return Continuation(earlier.subgame.tree, earlier.node, earlier.subgame.rows)
+
+        def root_rule(cards: PublicCards) -> Gadget | None:
+            play = replaced() if options.safety != "none" else None
             return gadget_of(play, cards, max(state.spent), player, options.safety) if play else None
+
+        def warm_start(engine: Engine) -> F32 | None:
+            play = replaced() if street < self.rules.rounds - 1 else None  # on the last street it gains nothing
+            return first_regrets(engine, play) if play else None
 
         try:
             return solve_subgame(
@@ -155,6 +161,7 @@ class SearchAgent(Tracked):
                 iterations=options.iterations_on(street),
                 seconds=options.seconds,
                 root_rule=root_rule,
+                first_regrets=warm_start,
             )
         except Exception as error:  # at the table, any answer is better than none
             self._give_up(error)

@@ -130,6 +130,7 @@ class Subgame:
 
 
 MakeRule: TypeAlias = Callable[[PublicCards], RootRule | None]
+MakeRegrets: TypeAlias = Callable[[Engine], F32 | None]
 
 
 def solve_subgame(
@@ -140,10 +141,12 @@ def solve_subgame(
     iterations: int,
     seconds: float = inf,
     root_rule: MakeRule | None = None,
+    first_regrets: MakeRegrets | None = None,
 ) -> Subgame:
     """Solve a subgame. Actions of `line`, which starts at the root, are added where the menu lacks them.
 
-    `root_rule` makes a decision before the root (`safety.py`). The solve stops after some iterations or
+    `root_rule` makes a decision before the root (`safety.py`). `first_regrets` makes regrets to start with
+    (`warm_start.py`), which count as one iteration. The solve stops after some iterations or
     seconds, and raises `OutOfTimeError` where these do not suffice for a few.
     """
     _warm_up()
@@ -158,7 +161,10 @@ def solve_subgame(
         raise InputError(
             f"its tables need {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free", remedy="search a later street"
         )
-    solver = VectorCFR(engine, VARIANT, root=root_rule(cards) if root_rule else None)
+    regrets = first_regrets(engine) if first_regrets else None
+    solver = VectorCFR(
+        engine, VARIANT, int(regrets is not None), regret=regrets, root=root_rule(cards) if root_rule else None
+    )
     run_until(solver, iterations, end)
     solver.fill_gaps()
     table_row = np.full(len(tree), -1, np.int32)
@@ -171,13 +177,12 @@ def run_until(solver: VectorCFR, iterations: int, end: float) -> None:
     if end == inf:
         solver.run(iterations)
         return
-    start = time.perf_counter()
+    start, first = time.perf_counter(), solver.iteration
     while solver.iteration < iterations:
-        now = time.perf_counter()
+        now, done = time.perf_counter(), solver.iteration - first
         if now >= end:
             break
-        pace = (now - start) / max(solver.iteration, 1)
-        fitting = ceil((end - now) / 2 / pace) if solver.iteration else 1
+        fitting = ceil((end - now) / 2 * done / (now - start)) if done else 1
         solver.run(min(fitting, iterations - solver.iteration))
     if solver.iteration < min(iterations, LEAST_ITERATIONS):
         raise OutOfTimeError

@@ -7,3 +7,8 @@ from equipoise.strategy.packed import SUFFIX
 
 AGENTS = Shelf("shipped agent", ("agents/shipped",), (SUFFIX,), "name a run folder or a strategy file")
 DEFAULT = "nolimit-strong?search=turn"  # who plays where no agent is named
+
+
+def stored_file(name: str) -> str:
+    """The file of a shipped agent, or else the name itself, a path."""
+    return str(AGENTS.shipped(name) or name)

@@ -18,18 +18,20 @@ strategy = noun("strategy", "Show and pack trained strategies.")
     epilog=examples(
         "equipoise train leduc --out runs/leduc --iterations 2000",
         'equipoise strategy show runs/leduc --line "x b2 c" --board 4c',
+        'equipoise strategy show nolimit-strong --line "raise 300"',
     ),
 )
 def strategy_show(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a strategy file.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, a strategy file or a shipped agent.")],
     line: Annotated[str, typer.Option(help='The betting line, e.g. "check, bet 2" or "x b2".')] = "",
     board: Annotated[str, typer.Option(help="The board: shows hands instead of buckets.")] = "",
     as_json: Json = False,
 ) -> None:
     """Show a node of a solved strategy: the preflop grid, or each bucket's frequencies."""
     import equipoise
+    from equipoise.agents.shipped import stored_file
 
-    view = equipoise.show_strategy(run, line, board)
+    view = equipoise.show_strategy(stored_file(run), line, board)
     if as_json:
         print_json(view.as_json())
     else:

@@ -76,13 +76,13 @@ def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
     folder = out / f"{NAME}-{minutes:g}-minutes"
     folder.mkdir(parents=True, exist_ok=True)
     agents = {name: load_player(f"{AGENT}{options}") for name, options in AGENTS.items()}
-    rows = [fill(setting, agents, minutes, folder, say) for setting in SETTINGS]
+    rows = [lbr_row(setting, agents, minutes, folder, say) for setting in SETTINGS]
     summary = {"experiment": NAME, "agent": AGENT, "minutes": minutes, "seed": SEED}
     write_report(out / NAME, summary, rows, _draw)
     return summary | {"table": rows}
 
 
-def fill(setting: Setting, agents: dict[str, Agent], minutes: float, folder: Path, say: Say) -> dict[str, Any]:
+def lbr_row(setting: Setting, agents: dict[str, Agent], minutes: float, folder: Path, say: Say) -> dict[str, Any]:
     """A row of the table: mbb/hand that the responder wins from ours and from the published agents, ± 95%."""
     row: dict[str, Any] = {"setting": setting.name}
     for name, agent in agents.items():
