@@ -1,7 +1,8 @@
-"""`make demo`: the whole pipeline on the real game, from cards to an agent at the table, every number computed live.
+"""`make demo`: from cards to an agent at the table, every number computed live.
 
-Buckets, a blueprint of no-limit hold'em, its lower bound by local best response, and matches against the named agents.
-Finished work is kept in the run's folder: after an interruption, the demo continues.
+Cards and spots against published values; a training whose exploitability is exact; then the shipped agent of no-limit
+hold'em: matches against the named agents, and its lower bound by local best response, without search and with it. The
+training is kept in a folder: after an interruption it continues.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ Result = TypeVar("Result")
 FIVE_CARD_HANDS = (1302540, 1098240, 123552, 54912, 10200, 5108, 3744, 624, 40)
 LIMIT_INFOSETS = 319_365_922_522_608
 LEDUC_VALUE = -0.0856064
-RECIPE = "nolimit-demo"
-FOLDER = Path("runs") / RECIPE
+RECIPE, MINUTES = "leduc", 0.4
+FOLDER = Path("runs") / f"{RECIPE}-demo"
+AGENT, SEARCH = "nolimit-strong", "nolimit-strong?search=turn"
 OPPONENTS = ("always-call", "always-raise", "uniform", "always-fold")
-HANDS, LBR_HANDS = 400_000, 4_000
+HANDS = 400_000
+LBR_MINUTES = {AGENT: 0.5, SEARCH: 1.0}
 
 RIVER = """
 board = "Qs Jh 2h 8d 5c"
@@ -58,16 +61,16 @@ def main() -> None:
     try:
         _cards()
         _solve()
-        _blueprint()
-        agent = equipoise.load_player(str(FOLDER))
-        _table(_bound(agent), _matches(agent))
+        _train()
+        _shipped_agent()
     except KeyboardInterrupt:
         print("\ninterrupted; `make demo` continues from here")
         sys.exit(exit_code())
     except InputError as error:
         print(f"equipoise: {error}", file=sys.stderr)
         sys.exit(2)
-    print(f"Play against it:  .venv/bin/equipoise play {FOLDER} --hint     All commands: .venv/bin/equipoise --help")
+    print("Play against it:      .venv/bin/equipoise play --hint")
+    print("Train your own:       docs/builder.md         All commands: .venv/bin/equipoise --help")
 
 
 def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
@@ -103,32 +106,45 @@ def _solve() -> None:
     print(f"   Qs Jh 2h 8d 5c, all hands: {mix}   to {river.percent:.2f}% of the pot in {river.seconds:.2f} s\n")
 
 
-def _blueprint() -> None:
-    print(f"3. A blueprint of no-limit hold'em, 200 big blinds deep, by the recipe {RECIPE}, in {FOLDER}")
-    recipe = equipoise.load_recipe(RECIPE)
+def _train() -> None:
+    print(f"3. Trained by external sampling: the recipe {RECIPE}, {60 * MINUTES:.0f} seconds, in {FOLDER}")
     folder = RunFolder(FOLDER)
     strategy = FOLDER / "strategy.float32"
     trained = float(read_about(strategy)["seconds"]) if strategy.is_file() else 0.0
-    if trained < 60 * (recipe.stop.minutes or 0):
+    if trained < 60 * MINUTES:
         with training() as show:
             run = equipoise.train(
-                recipe, FOLDER, resume=folder.is_run, on_progress=show.progress, on_stage=show.stage, say=show.say
-            )
+                RECIPE, FOLDER, minutes=MINUTES, resume=folder.is_run, threads=1,
+                on_progress=show.progress, on_stage=show.stage, say=show.say,
+            )  # fmt: skip
         if run.stopped == "interrupted":
             raise KeyboardInterrupt
     else:
         print("   already trained; remove the folder to train again")
-    measured = [row for row in folder.read_metrics() if row.get("lbr_mbb") is not None]
-    print("   seconds   iterations   average positive regret   LBR lower bound, mbb/hand")
-    for row in measured:
-        bound = f"{row['lbr_mbb']:,.0f} ± {row['lbr_ci95_mbb']:,.0f}"
-        print(f"   {row['seconds']:7.0f} {row['iteration']:12,} {row['regret']:25.5f}   {bound:>25}")
+    print("   seconds   iterations   exploitability, exact, mbb/g")
+    for row in folder.read_metrics():
+        if row.get("exploitability_mbb") is not None:
+            print(f"   {row['seconds']:7.0f} {row['iteration']:12,} {row['exploitability_mbb']:30,.2f}")
     print(f"   drawn in {FOLDER / 'progress.png'}\n")
 
 
-def _bound(agent: Agent) -> LocalBestResponse:
+def _shipped_agent() -> None:
+    print(f"4. The shipped agent {AGENT}: no-limit hold'em, 200 big blinds deep; tables of its buckets are built once")
+    matches, bounds = _matches(equipoise.load_player(AGENT)), [_bound(name) for name in LBR_MINUTES]
+    table = Table("What it is worth, mbb/hand ± 95%", ["", "mbb/hand", "hands"])
+    for result in matches:
+        rate = win_rate_text(result.mbb_per_hand, result.ci95)
+        table.add_row(f"wins from {result.names[1]}, duplicate", rate, f"{result.hands:,}")
+    for name, bound in zip(("without search", "with search from the turn"), bounds, strict=True):
+        row = f"{bound.lbr:,.1f} ± {bound.ci95:,.1f}"
+        table.add_row(f"loses to local best response from the turn, {name}", row, f"{bound.hands:,}")
+    print_table(table)
+    print("Local best response is a lower bound on exploitability. Below zero, it finds nothing to win.\n")
+
+
+def _bound(name: str) -> LocalBestResponse:
     with stage_bar() as progress:
-        return equipoise.local_best_response(agent, hands=LBR_HANDS, progress=progress)
+        return equipoise.local_best_response(name, from_street="turn", minutes=LBR_MINUTES[name], progress=progress)
 
 
 def _matches(agent: Agent) -> list[MatchResult]:
@@ -138,16 +154,6 @@ def _matches(agent: Agent) -> list[MatchResult]:
             opponent = equipoise.load_player(name, agent.rules)
             found.append(equipoise.match(agent, opponent, hands=HANDS, progress=progress))
     return found
-
-
-def _table(bound: LocalBestResponse, matches: list[MatchResult]) -> None:
-    table = Table("4. What it is worth, mbb/hand ± 95%", ["", "mbb/hand", "hands"])
-    for result in matches:
-        rate = win_rate_text(result.mbb_per_hand, result.ci95)
-        table.add_row(f"wins from {result.names[1]}, duplicate", rate, f"{result.hands:,}")
-    row = f"{bound.lbr:,.1f} ± {bound.ci95:,.1f}"
-    table.add_row("loses to local best response: a lower bound on its exploitability", row, f"{bound.hands:,}")
-    print_table(table)
 
 
 def _verdict(right: bool) -> str:
