@@ -36,6 +36,7 @@ from equipoise.runs.network_size import (
     feature_count,
     most_actions,
     parameter_count,
+    vector_length,
 )  # fmt: skip
 from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
 from equipoise.runs.recipe_list import shipped_recipes
@@ -159,6 +160,7 @@ def test_sizes_are_known_without_torch(name: str) -> None:
     for hidden, strength in ((8, False), (64, False), (64, True)):
         shape = Encoding(tree, strength).shape(hidden)
         assert parameter_count(tree.rules, features, actions, hidden, strength) == shape.parameters
+        assert vector_length(tree, hidden, strength) == shape.length
     assert sum(array.nbytes for array in Samples.empty(1, actions)) == bytes_per_sample(actions)
 
 

@@ -14,13 +14,15 @@ import torch
 
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.network import Network, matched, soft
-from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, regret_matched
+from naive_deep import cards_of_key, legal_softmax, random_networks, regret_matched, scaled_output
 
 
-@pytest.mark.parametrize("strength", [False, True])
-@pytest.mark.parametrize("game", ["kuhn", "leduc", "holdem.flop", "holdem.limit"])
-def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str, strength: bool) -> None:
-    encoding = Encoding(build_tree(game), strength)
+@pytest.mark.parametrize(
+    "game", ["kuhn", "leduc", "holdem.flop", "holdem.limit", "leduc with strength", "holdem.flop with strength"]
+)
+def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> None:
+    name, *strength = game.split(" with ")
+    encoding = Encoding(build_tree(name), bool(strength))
     rules, shape = encoding.tree.rules, encoding.shape(8)
     networks = random_networks(shape, 2, seed=3)
     evaluator = Evaluator(encoding.on(torch.device("cpu")), Network(shape, networks))
@@ -33,10 +35,9 @@ def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str, streng
         grid = evaluator.grid(cards, torch.from_numpy(decisions))
         for hand, key in enumerate(keys.tolist()):
             for spot, decision in enumerate(decisions):
-                features = torch.from_numpy(encoding.features[decision]).double()
                 pair = evaluator.rows(cards, torch.tensor([[hand, 0]]), torch.tensor([decision]))[:, 0, 0]
                 for at, network in enumerate(networks.double()):
-                    expected = network_output(shape, network, cards_of_key(key), features).numpy()
+                    expected = scaled_output(encoding, shape, network, cards_of_key(key), decision).numpy()
                     assert grid[at, spot, hand].numpy() == pytest.approx(expected, rel=1e-4, abs=1e-4)
                     assert pair[at].numpy() == pytest.approx(expected, rel=1e-4, abs=1e-4)
         assert np.ptp(grid.numpy(), axis=(0, 1, 2)).min() > 0.1

@@ -109,7 +109,7 @@ def test_the_heat_map_counts_pairs_and_neighbours(tmp_path: Path) -> None:
 
 def test_variants_are_compared_seed_by_seed(tmp_path: Path) -> None:
     tiny = {**variants.SETTINGS, "hidden": 4, "steps": 3, "batch": 32, "memory": 1000, "traversals": 8}
-    many = {"holes": 2, "whole": 100, "strength": True, "pot_power": 0.5}
+    many = {"holes": 2, "whole": 100, "strength": True, "thin": 0.5}
     cases = {
         "Leduc": variants.Case("leduc", tiny, {variants.BASE: {}, "many": many}),
         "flop": variants.Case("holdem.flop", tiny, {variants.BASE: {}}),

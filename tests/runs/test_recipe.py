@@ -44,7 +44,6 @@ def read(text: str) -> Recipe:
         (DEEP + 'device = "tpu"', "deep.device"),
         (DEEP + 'keep = 3\nalgorithm = "deep-cfr"', "keep is not for deep-cfr"),
         (DEEP + '[cards]\nflop = { method = "emd", buckets = 3 }', "flop has emd buckets, but networks see the cards"),
-        (DEEP.replace("leduc", "rhode-island") + "strength = true", "strength: not for three-card hands"),
         (DEEP + "[cards]\npublic = { clusters = 2, base = 3 }", "public has clusters, but networks see the cards"),
         ('game = "leduc"\n[solver]\nmethod = "cfr-br"\nboards = 2', "boards is not for method cfr-br"),
         ('game = "leduc"\n[solver]\nstage = 20', "stage is not for method external"),

@@ -13,8 +13,8 @@ import torch
 
 import naive
 from equipoise import GameRules
-from equipoise.cards.hand_ranks import Ranker
 from equipoise.deep.encoding import Encoding
+from equipoise.deep.hands import strength_map
 from equipoise.deep.network import NetworkShape
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, BettingTree
 
@@ -30,7 +30,10 @@ def random_networks(shape: NetworkShape, count: int, seed: int, size: float = 1.
     """[network, parameter] networks that prefer some actions: those of `start` have an output of zero."""
     generator = torch.Generator().manual_seed(seed)
     networks = [shape.start(generator) for _ in range(count)]
-    return torch.stack([n + size / shape.hidden**0.5 * torch.randn(len(n), generator=generator) for n in networks])
+    found = torch.stack([n + size / shape.hidden**0.5 * torch.randn(len(n), generator=generator) for n in networks])
+    scale = found[:, shape.parameters :]
+    scale.copy_(torch.exp(0.5 * torch.randn(scale.shape, generator=generator)))
+    return found
 
 
 def cards_of_key(key: int) -> list[int]:
@@ -39,14 +42,8 @@ def cards_of_key(key: int) -> list[int]:
 
 
 def strength_of(rules: GameRules, cards: Sequence[int]) -> int:
-    """The strength of a hand, from 1 to 255: the share of all holes that it beats on its board, ties half."""
-    hole, board = cards[: rules.hole_cards], cards[rules.hole_cards :]
-    left = [card for card in range(rules.deck.size) if card not in board]
-    holes = [tuple(hole), *itertools.combinations(left, rules.hole_cards)]
-    hands = np.array([(*other, *board) for other in holes], np.uint8)
-    mine, *others = Ranker(rules.deck, hands.shape[1]).ranks(hands).tolist()
-    share = sum((rank < mine) + (rank <= mine) for rank in others) / (2 * len(others))
-    return 1 + int(share * (255 - 1e-6))
+    """The strength of a hand, from 1 to 255: its percentile bucket."""
+    return 1 + strength_map(rules).bucket(cards[: rules.hole_cards], cards[rules.hole_cards :])
 
 
 def network_output(
@@ -95,6 +92,15 @@ def network_output(
     return layer("out", j)
 
 
+def scaled_output(
+    encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int
+) -> torch.Tensor:
+    """[action] the output for one hand at one decision, in its units."""
+    features = torch.from_numpy(encoding.features[decision]).double()
+    scale = network[shape.parameters :].reshape(shape.decisions, shape.actions)[decision]
+    return scale * network_output(shape, network, cards, features)
+
+
 def legal_softmax(outputs: torch.Tensor, actions: int) -> torch.Tensor:
     """[action] a softmax over the first actions, zero for the others."""
     weights = torch.exp(outputs[:actions] - outputs[:actions].max().detach())
@@ -118,8 +124,8 @@ class NetworkStrategy:
 
     def __call__(self, node: int, key: int) -> F64:
         if (node, key) not in self.known:
-            features = torch.from_numpy(self.encoding.features[self.encoding.decision[node]]).double()
-            output = network_output(self.shape, self.network, cards_of_key(key), features)
+            decision = int(self.encoding.decision[node])
+            output = scaled_output(self.encoding, self.shape, self.network, cards_of_key(key), decision)
             actions = int(self.encoding.tree.num_children[node])
             answer = legal_softmax(output, actions) if self.is_strategy else output
             numbers = answer[:actions].numpy()

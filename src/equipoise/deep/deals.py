@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.cards.hand_ranks import RankTables, rank_of_cards
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, U8, U64, inlined, kernel
-from equipoise.deep.hands import HandBuffers, HandKeys, HandPlan, canonical_key, fill_strengths, strength_of
+from equipoise.deep.hands import HandBuffers, HandKeys, HandPlan, canonical_key
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.external_kernel import draw_word
 
@@ -98,12 +98,10 @@ def add_outcomes(walker: Int, meet: F32, buffers: DealBuffers, won: F32) -> None
 @inlined
 def fill_street_keys(count: Int, plan: HandPlan, buffers: DealBuffers, keys: U64) -> None:
     """The keys of all holes with the first cards of the deck's board. OUT: uint64[player, hole]."""
-    fill_strengths(buffers.deck[: count - plan.hole_cards], plan, buffers.hand)
     for player in range(2):
         for hole in range(keys.shape[1]):
             take_hand(player, hole, buffers)
-            strength = strength_of(buffers.hand.cards, plan, buffers.hand)
-            keys[player, hole] = canonical_key(count, plan, buffers.hand) | strength
+            keys[player, hole] = canonical_key(count, plan, buffers.hand)
 
 
 @kernel
@@ -177,4 +175,5 @@ class Dealer:
             self.hands.buffers(),
         )
         fill_deals(random, walker, self.runouts, rules.ranker.tables, self.hands.plan, buffers, deals)
+        self.hands.add_strengths(deals.keys)
         return deals

@@ -56,7 +56,7 @@ class Encoding:
 
     def shape(self, hidden: int) -> NetworkShape:
         """The network for this game."""
-        return NetworkShape(self.hands, self.features.shape[1], self.actions, hidden)
+        return NetworkShape(self.hands, self.features.shape[1], self.actions, len(self.nodes), hidden)
 
     def on(self, device: torch.device) -> DeviceEncoding:
         """Its constant arrays on a device."""
@@ -133,11 +133,15 @@ class Evaluator:
         """
         x = split_rows(hands.index_select(1, hand.flatten()), len(hand))
         x += self.betting.index_select(1, decision).unsqueeze(2)
-        return split_rows(self.network.joint(x.flatten(1, 2)), len(hand))
+        return self._scaled(split_rows(self.network.joint(x.flatten(1, 2)), len(hand)), decision)
 
     @torch.inference_mode()
     def grid(self, hands: Tensor, decision: Tensor) -> Tensor:
         """[network, decision, hand, action] outputs of all hands at some decisions."""
         chosen = self.betting.index_select(1, decision)
         x = chosen.unsqueeze(2) + hands.unsqueeze(1)
-        return split_rows(self.network.joint(x.flatten(1, 2)), len(decision))
+        return self._scaled(split_rows(self.network.joint(x.flatten(1, 2)), len(decision)), decision)
+
+    def _scaled(self, outputs: Tensor, decision: Tensor) -> Tensor:
+        """Outputs in the units of their decisions, [network, decision, hand, action]."""
+        return outputs.mul_(self.network.part["scale"].index_select(1, decision).unsqueeze(2))

@@ -23,7 +23,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import NETWORKS
 
-FORMAT = "equipoise networks 2"
+FORMAT = "equipoise networks 3"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -63,7 +63,7 @@ def load_networks(path: str | Path, device: str = "cpu") -> NetworkFile:
         is_strategy = bool(header["network"]["is_strategy"])
         one, two = (arrays[f"player {player}"] for player in range(PLAYERS))
         weights = arrays["weights"]
-        fits = one.shape == two.shape == (len(weights), shape.parameters) and len(weights) > 0
+        fits = one.shape == two.shape == (len(weights), shape.length) and len(weights) > 0
         if not fits or any(array.dtype != np.float32 for array in (one, two, weights)):
             raise InputError("damaged: not networks for its game", where=str(path), remedy=REMEDY)
     except (KeyError, TypeError, ValueError):

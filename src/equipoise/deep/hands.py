@@ -4,8 +4,8 @@ Two hands that differ only by a renaming of suits have the same key, so a networ
 required: the exact measure walks one board per suit-isomorphism class. Byte i of a key is card i plus one, hole cards
 first; 0 is a card not yet dealt. Cards of one deal are sorted.
 
-The last byte may hold the hand's *strength*: how many of the holes that the board allows it beats now, ties half, from
-1 to 255. A network then need not learn the ranking of hands from their cards.
+The last byte may hold the hand's *strength*: its percentile by E[HS^2] among all hands of its street, from 1 to 255, as
+percentile buckets have it. A network then need not learn from cards which hands are strong or may become so.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.cards.hand_ranks import BLOCKED as NO_RANK
-from equipoise.cards.hand_ranks import Ranker, RankTables, rank_holes_on_board
+from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.build import build_map
+from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe
+from equipoise.cards.deck import hole_indices
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, U8, U16, U32, U64, inlined, kernel
+from equipoise.core.jit import F32, I32, I64, U8, U64, inlined, kernel
+from equipoise.core.progress import Progress
 from equipoise.games.rules import GameRules
 from equipoise.runs.network_size import STRENGTH_INPUTS
 
@@ -39,9 +42,6 @@ class HandPlan(NamedTuple):
     hole_cards: int
     seen: U8  # [street] number of cards that a player has seen
     deal: U8  # [card of a hand] the deal it belongs to: 0 for the hole, then one per street with board cards
-    has_strength: int  # 1 if keys have the strength
-    starts: U64  # [number of cards in a hand] `RankTables.start`
-    ranking: RankTables
 
 
 class HandBuffers(NamedTuple):
@@ -51,10 +51,6 @@ class HandBuffers(NamedTuple):
     ranks: U64  # [suit, deal] the ranks of each suit in each deal, as bits
     order: U8  # [suit] suits in canonical order
     name: U8  # [suit] the canonical name of each suit
-    live: U8  # [card] the cards off the board
-    hole_ranks: U16  # [hole]
-    counts: U32  # [rank] holes that are weaker, twice, and as strong
-    strengths: U64  # [hole] the strength on the latest board, in its place in a key
 
 
 @inlined
@@ -94,61 +90,19 @@ def canonical_key(count: Int, plan: HandPlan, buffers: HandBuffers) -> np.uint64
     return key
 
 
-@inlined
-def hole_of(cards: U8, hole_cards: Int) -> int:
-    """The number of a hole of one or two cards. IN: uint8[card], of which the first are read."""
-    if hole_cards == 1:
-        return int(cards[0])
-    low, high = np.int64(min(cards[0], cards[1])), np.int64(max(cards[0], cards[1]))
-    return int(high * (high - 1) // 2 + low)
-
-
-@inlined
-def fill_strengths(board: U8, plan: HandPlan, buffers: HandBuffers) -> None:
-    """The strengths of all holes on a board, in the buffer, if keys have them. IN: uint8[card]."""
-    if not plan.has_strength:
-        return
-    ranking, counts, ranks = plan.ranking, buffers.counts, buffers.hole_ranks
-    start = plan.starts[plan.hole_cards + board.size]
-    tables = RankTables(start, ranking.card_key, ranking.card_mask, ranking.row_start, ranking.ranks)
-    rank_holes_on_board(board, plan.hole_cards, tables, buffers.live, ranks)
-    counts[:] = 0
-    for rank in ranks:
-        if rank != NO_RANK:
-            counts[rank] += np.uint32(1)
-    below = np.uint32(0)
-    for rank in range(counts.size):
-        here = counts[rank]
-        counts[rank] = np.uint32(2) * below + here
-        below += here
-    for hole in range(ranks.size):
-        if ranks[hole] != NO_RANK:
-            share = np.float64(counts[ranks[hole]]) / (2 * np.float64(below))
-            buffers.strengths[hole] = np.uint64(1 + np.int64(share * (STRENGTHS - 1e-6))) << _SHIFT
-
-
-@inlined
-def strength_of(cards: U8, plan: HandPlan, buffers: HandBuffers) -> np.uint64:
-    """The strength of a hole on the latest board, in its place in a key. IN: uint8[card], the hole first."""
-    return np.uint64(buffers.strengths[hole_of(cards, plan.hole_cards)] if plan.has_strength else 0)
-
-
 @kernel
 def fill_keys(hands: U8, count: int, plan: HandPlan, buffers: HandBuffers, keys: U64) -> None:
     """The keys of hands on one street. IN: uint8[hand, card], hole first; OUT: uint64[hand]."""
     for i in range(keys.size):
         for at in range(count):
             buffers.cards[at] = hands[i, at]
-        fill_strengths(hands[i, plan.hole_cards : count], plan, buffers)
-        strength = strength_of(buffers.cards, plan, buffers)
-        keys[i] = canonical_key(count, plan, buffers) | strength
+        keys[i] = canonical_key(count, plan, buffers)
 
 
 @kernel
 def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, keys: U64) -> None:
     """The keys of holes on a board. IN: uint8[card], uint8[hole, card]; OUT: uint64[hole], BLOCKED where blocked."""
     cards, hole_cards = buffers.cards, plan.hole_cards
-    fill_strengths(board, plan, buffers)
     for hole in range(keys.size):
         blocked = False
         for i in range(hole_cards):
@@ -157,8 +111,17 @@ def fill_board_keys(board: U8, holes: U8, plan: HandPlan, buffers: HandBuffers, 
                 blocked |= card == holes[hole, i]
         for i in range(board.size):
             cards[hole_cards + i] = board[i]
-        strength = strength_of(cards, plan, buffers)
-        keys[hole] = BLOCKED if blocked else canonical_key(hole_cards + board.size, plan, buffers) | strength
+        keys[hole] = BLOCKED if blocked else canonical_key(hole_cards + board.size, plan, buffers)
+
+
+@kernel
+def fill_cards(keys: U64, cards: U8) -> None:
+    """The cards of keys of the last street. IN: uint64[hand]; OUT: uint8[hand, card], hole first."""
+    for i in range(keys.size):
+        key = keys[i]
+        for at in range(cards.shape[1]):
+            cards[i, at] = np.uint8(key & np.uint64(255)) - np.uint8(1)
+            key >>= _8
 
 
 @kernel
@@ -176,6 +139,17 @@ def fill_multi_hot(keys: U64, size: int, plan: HandPlan, out: F32) -> None:
             out[i, np.int64(plan.deal[at]) * size + np.int64(key & np.uint64(255)) - 1] = 1
             key >>= _8
             at += 1
+
+
+def strength_map(rules: GameRules, progress: Progress | None = None) -> BucketMap:
+    """Percentile buckets of every street, from the cache or built; for hold'em that takes a minute or two, once."""
+    street = StreetRecipe(method="percentile", buckets=STRENGTHS, nested=False)
+    return build_map(rules, CardRecipe(streets=(street,) * rules.rounds), progress)
+
+
+def in_key(percentile: I32 | I64) -> U64:
+    """The strength of a percentile in its place in a key; nothing for -1, a hole that the board blocks."""
+    return (percentile + 1).astype(np.uint64) << _SHIFT
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,18 +170,12 @@ class HandKeys:
             rules.hole_cards,
             np.array(seen, np.uint8),
             np.repeat(np.arange(len(by_deal)), by_deal).astype(np.uint8),
-            int(self.strength),
-            np.array([0, *self._starts], np.uint64),
-            rules.ranker.tables,
         )
 
     @cached_property
-    def _starts(self) -> list[np.uint64]:
-        """`RankTables.start` of hands of one card and more."""
-        if not self.strength:
-            return []
-        rules = self.rules
-        return [Ranker(rules.deck, cards).tables.start for cards in range(1, rules.hand_cards + 1)]
+    def percentiles(self) -> BucketMap:
+        """The strength of every hand, less one."""
+        return strength_map(self.rules)
 
     @property
     def inputs(self) -> int:
@@ -221,22 +189,21 @@ class HandKeys:
 
     def buffers(self) -> HandBuffers:
         """Memory for one hand."""
-        suits, holes = self.rules.deck.suits, self.rules.deck.holes(self.rules.hole_cards)
+        suits = self.rules.deck.suits
         return HandBuffers(
             np.zeros(self.rules.hand_cards, np.uint8),
             np.zeros((suits, self.deals), np.uint64),
             np.zeros(suits, np.uint8),
             np.zeros(suits, np.uint8),
-            np.zeros(self.rules.deck.size, np.uint8),
-            np.zeros(holes, np.uint16),
-            np.zeros(int(self.rules.ranker.tables.ranks.max()) + 1, np.uint32),
-            np.zeros(holes, np.uint64),
         )
 
     def of_hands(self, hands: U8, street: int) -> U64:
         """The keys of hands on a street. IN: uint8[hand, card], hole first, then the board as it was dealt."""
         keys = np.empty(len(hands), np.uint64)
-        fill_keys(np.ascontiguousarray(hands), int(self.plan.seen[street]), self.plan, self.buffers(), keys)
+        count = int(self.plan.seen[street])
+        fill_keys(np.ascontiguousarray(hands), count, self.plan, self.buffers(), keys)
+        if self.strength:
+            keys |= in_key(self.percentiles.buckets_of_deals(hands[:, :count])[:, street])
         return keys
 
     def of_board(self, board: Sequence[int], holes: U8 | None = None) -> U64:
@@ -245,7 +212,17 @@ class HandKeys:
         chosen = hole_card_table(rules.deck, rules.hole_cards) if holes is None else np.ascontiguousarray(holes)
         keys = np.empty(len(chosen), np.uint64)
         fill_board_keys(np.array(board, np.uint8), chosen, self.plan, self.buffers(), keys)
+        if self.strength:
+            street = self.plan.seen.tolist().index(rules.hole_cards + len(board))
+            keys |= in_key(self.percentiles.buckets_of_board(street, board)[hole_indices(chosen)])
         return keys
+
+    def add_strengths(self, keys: U64) -> None:
+        """Put the strength into the keys of deals, if keys have it. IN OUT: uint64[..., street], all streets."""
+        if self.strength and keys.size:
+            cards = np.empty((keys[..., -1].size, self.rules.hand_cards), np.uint8)
+            fill_cards(keys[..., -1].ravel(), cards)
+            keys |= in_key(self.percentiles.buckets_of_deals(cards)).reshape(keys.shape)
 
     def multi_hot(self, keys: U64) -> F32:
         """[hand, input] network input."""

@@ -4,6 +4,9 @@
 are embedded in 64 numbers each (a card is the sum of its rank, its suit and itself; each deal of the board has its own
 embedding), three card layers of 192, two betting layers of 64, three combined layers of 64, normalised output.
 
+What a network gives is multiplied by the *scale* of the decision and the action, a constant that is set before a
+training (`fitting/on_cpu.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
+
 A network is one flat vector, and every function here takes a stack of them, [network, parameter]: a snapshot is a copy,
 a checkpoint an array, and the networks of all iterations answer in one call. The first combined layer is a sum of a
 part that depends on the cards and one that depends on the betting. So the card layers run once per hand and the betting
@@ -35,6 +38,7 @@ class NetworkShape:
     hands: HandKeys
     features: int  # of the betting
     actions: int
+    decisions: int
     hidden: int = 64
 
     @cached_property
@@ -61,6 +65,7 @@ class NetworkShape:
             shapes[name] = shape
             if name != "joint1_bet":  # the bias of that layer is with its other half
                 shapes[f"{name}_bias"] = (shape[1],)
+        shapes["scale"] = (self.decisions, self.actions)
         return shapes
 
     @property
@@ -79,15 +84,23 @@ class NetworkShape:
         return [int(np.prod(shape)) for shape in self.parts.values()]
 
     @property
-    def parameters(self) -> int:
-        """The length of the flat vector."""
+    def length(self) -> int:
+        """The length of the flat vector: what a network learns, and its scales."""
         return sum(self.sizes)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers a network learns."""
+        return self.length - self.decisions * self.actions
 
     def start(self, generator: torch.Generator) -> Tensor:
         """A new network, [parameter]: uniform in ± 1/sqrt(inputs), and an output of zero for everything."""
         drawn: list[Tensor] = []
         inputs = 1
         for name, shape in self.parts.items():
+            if name == "scale":
+                drawn.append(torch.ones(shape).reshape(-1))
+                continue
             if not name.endswith("_bias"):
                 inputs = self._inputs(name, shape)
             scale = 0.0 if name.startswith("out") else 1 / sqrt(inputs)

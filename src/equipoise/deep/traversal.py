@@ -3,8 +3,9 @@
 (Brown and others 2019, Algorithm 2.) At the walker's decisions a traversal takes every action, at the opponent's one
 that is drawn from its strategy. All traversals are at the same depth, so one network call a level answers for all of
 them; kernels do the rest. On the way back, the walker's decisions give samples of advantages (value of an action minus
-value of the decision, in big blinds), the opponent's decisions samples of its strategy. All samples of an information
-set may be divided by a power of its pot: regret matching does not depend on it, but squared errors do.
+value of the decision, in big blinds), the opponent's decisions samples of its strategy. Most decisions of a walker that
+takes every action are late ones; late samples may be thinned out (`thin`), so that memories keep more of the early
+ones, which every hand comes to. How often a decision is sampled does not change what its network is to learn.
 
 A traversal may deal several holes to each player (`deals.py`). The opponent then has a range, weights r_j of its holes
 with a mean of one. It draws one action for all of them, with the probability that its range takes it,
@@ -46,7 +47,7 @@ class Sampling(NamedTuple):
 
     holes: int = 1  # holes of each player on one board
     whole: int = 0  # the opponent takes every action where at most this many nodes follow
-    pot_power: float = 0.0  # advantages are divided by the pot, in big blinds, to this power
+    thin: float = 0.0  # samples are kept as often as a walker that draws its actions uniformly comes, to this power
 
 
 EXTERNAL = Sampling()  # external sampling
@@ -61,18 +62,22 @@ class WalkTree(NamedTuple):
     first_child: I32
     num_children: U8
     chips: I32  # what the loser of a terminal node loses
-    unit: F32  # chips in one unit of an advantage
     whole: U8  # 1 where the opponent takes every action, too
+    keep: F32  # the share of the walker's samples that is kept, at its decisions
+    big_blind: np.float32
 
     @classmethod
     def of(cls, tree: BettingTree, sampling: Sampling) -> WalkTree:
         """The arrays of a tree."""
-        blind = tree.rules.big_blind
-        unit = blind * (tree.chips.sum(axis=1) / blind) ** sampling.pot_power
         below = np.zeros(len(tree), np.int64)
         count_below(tree.parent, below)
+        whole = (below <= sampling.whole).astype(np.uint8)
+        keep = np.ones(len(tree), np.float32)
+        for walker in range(PLAYERS):
+            mine = (tree.kind == DECISION) & (tree.player == walker)
+            keep[mine] = uniform_reach(tree, walker)[mine] ** sampling.thin
         arrays = (tree.kind, tree.player, tree.street, tree.first_child, tree.num_children, tree.chips.min(axis=1))
-        return cls(*arrays, unit.astype(np.float32), (below <= sampling.whole).astype(np.uint8))
+        return cls(*arrays, whole, keep, np.float32(tree.rules.big_blind))
 
 
 @kernel
@@ -242,11 +247,11 @@ def back_up(
             for action in range(count):
                 mean += level.my_chance[k, i, action] * rows.value[child + action, i]
             rows.value[row, i] = mean
-            if draw_share(random) >= met[i]:
+            if draw_share(random) >= met[i] * tree.keep[node]:
                 continue
             for action in range(count):
                 gain = rows.value[child + action, i] - mean
-                advantages.target[kept, action] = gain / (met[i] * tree.unit[node])
+                advantages.target[kept, action] = gain / (met[i] * tree.big_blind)
             for action in range(count, advantages.target.shape[1]):
                 advantages.target[kept, action] = 0
             advantages.key[kept] = deals.keys[deal, walker, i, tree.street[node]]
@@ -421,15 +426,21 @@ def _joined(parts: list[Samples]) -> Samples:
 
 def rows_per_deal(tree: BettingTree, whole: U8, walker: int) -> float:
     """The expected number of rows of a traversal against a uniform opponent. IN: uint8[node], as in `WalkTree`."""
-    share = np.ones(len(tree))
-    share_rows(walker, whole, tree.parent, tree.kind, tree.player, tree.num_children, share)
-    return float(share.sum())
+    return float(uniform_reach(tree, 1 - walker, whole).sum())
+
+
+def uniform_reach(tree: BettingTree, player: int, whole: U8 | None = None) -> F64:
+    """[node] the reach of a player that draws its actions uniformly, or takes every one where `whole` is 1."""
+    reach = np.ones(len(tree))
+    every = np.zeros(len(tree), np.uint8) if whole is None else whole
+    share_reach(player, every, tree.parent, tree.kind, tree.player, tree.num_children, reach)
+    return reach
 
 
 @kernel
-def share_rows(walker: int, whole: U8, parent: I32, kind: U8, player: I8, num_children: U8, share: F64) -> None:
-    """The expected visits of a traversal. IN: by node, parents first; IN OUT: float64[node], the root's set."""
+def share_reach(drawer: int, every: U8, parent: I32, kind: U8, player: I8, num_children: U8, reach: F64) -> None:
+    """`uniform_reach`. IN: by node, parents first; IN OUT: float64[node], the root's set."""
     for node in range(1, parent.size):
         above = parent[node]
-        drawn = kind[above] == DECISION and player[above] != walker and not whole[above]
-        share[node] = share[above] / (np.float64(num_children[above]) if drawn else 1.0)
+        drawn = kind[above] == DECISION and player[above] == drawer and not every[above]
+        reach[node] = reach[above] / (np.float64(num_children[above]) if drawn else 1.0)

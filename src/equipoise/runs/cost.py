@@ -12,7 +12,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
-from equipoise.runs.network_size import FLOAT, bytes_per_sample, feature_count, most_actions, parameter_count
+from equipoise.runs.network_size import FLOAT, bytes_per_sample, feature_count, most_actions, vector_length
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
@@ -119,7 +119,7 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
 def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     """The cost of networks: memories, snapshots, and the betting of all nodes as features."""
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
-    network = PLAYERS * FLOAT * parameter_count(tree.rules, features, actions, deep.hidden, deep.strength)
+    network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
     samples = memories * deep.memory * bytes_per_sample(actions)
     kept = 1

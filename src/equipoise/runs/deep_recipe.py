@@ -19,9 +19,10 @@ class DeepRecipe(CheckedModel):
 
     algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
-    strength: bool = False  # networks are told how many holes a hand beats now
+    strength: bool = False  # networks are told the percentile of a hand among all hands of its street
     holes: int = Field(default=1, ge=1, le=256)  # of each player, dealt to one board of a traversal
     whole: int = Field(default=0, ge=0, le=MOST_COUNT)  # opponents take every action if at most as many nodes follow
+    thin: float = Field(default=0.0, ge=0, le=1)  # late samples are kept as if own actions were drawn, to this power
     traversals: int = Field(default=300, ge=1, le=MOST_TRAVERSALS)  # per player, in the first iteration
     # Each iteration has this many times the traversals of the one before; 1 is constant. The defaults won at equal CPU
     # time on Leduc (`equipoise reproduce deep-cfr-adaptive`).
@@ -33,7 +34,6 @@ class DeepRecipe(CheckedModel):
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
-    pot_power: float = Field(default=0.0, ge=0, le=1)  # advantages are divided by the pot to this power
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
     keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
     device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint

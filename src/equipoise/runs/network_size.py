@@ -34,8 +34,14 @@ def feature_count(tree: BettingTree) -> int:
     return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
 
 
+def vector_length(tree: BettingTree, hidden: int, strength: bool) -> int:
+    """The numbers of a network: what it learns, and a scale for each action of each decision."""
+    actions, decisions = most_actions(tree), int(np.count_nonzero(tree.kind == DECISION))
+    return parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + decisions * actions
+
+
 def parameter_count(rules: GameRules, features: int, actions: int, hidden: int, strength: bool) -> int:
-    """The number of parameters of a network: embeddings, then layers from inputs to outputs, with biases."""
+    """What a network learns: embeddings, then layers from inputs to outputs, with biases."""
     boards, wide = len(rules.deals(rules.rounds - 1)) - 1, 3 * hidden
     card_inputs = hidden * (2 if boards else 1) + (STRENGTH_INPUTS if strength else 0)
     marks = rules.deck.size + rules.deck.ranks + rules.deck.suits

@@ -250,8 +250,6 @@ def read_recipe(table: Mapping[str, Any], *, name: str = "", where: str = "") ->
     _check_hole_cards(game.rules, sections, where)
     if sections.networks:
         _check_lossless(game, where)
-        if sections.networks.strength and game.rules.three_card:
-            raise InputError("deep.strength: not for three-card hands", where=where, remedy="leave it out")
     parts = (sections.solver, sections.stop, sections.checkpoint, sections.measure)
     return Recipe(game.name, game, *parts, written, sections.networks, sections.cluster)
 

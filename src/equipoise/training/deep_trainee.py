@@ -60,7 +60,7 @@ class DeepTrainee:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint."""
-        checkpoint.check("networks", np.empty((PLAYERS, self.learner.shape.parameters), np.float32))
+        checkpoint.check("networks", np.empty((PLAYERS, self.learner.shape.length), np.float32))
         self.learner.restore(checkpoint.iteration, checkpoint.nodes, checkpoint.arrays)
 
     def after_checkpoint(self) -> None:

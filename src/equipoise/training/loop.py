@@ -188,8 +188,11 @@ def _check_torch(device: str) -> None:
 def _trainee(recipe: Recipe, folder: RunFolder, threads: int, on_stage: Progress | None, make: Make | None) -> Trainee:
     """What the recipe trains, before the first iteration."""
     if recipe.deep:
+        from equipoise.deep.hands import strength_map
         from equipoise.training.deep_trainee import DeepTrainee
 
+        if recipe.deep.strength:
+            strength_map(recipe.game.rules, on_stage)  # networks find it in the cache
         return DeepTrainee(recipe, folder, threads)
     buckets = recipe.game.buckets(on_stage)
     return TableTrainee(recipe, folder, buckets, (make or _make_solver)(recipe, recipe.game.tree, buckets, threads))

@@ -17,8 +17,12 @@ from equipoise.deep.fitting.batches import Batches
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from naive_deep import random_words
 
-SCALE = 2.5
 WEIGHTS = np.array([9, 0.5, 1.0, 1.5], np.float32)
+
+
+def scale_of(decision: int, actions: int) -> list[float]:
+    """What the targets of a decision are divided by, another number for each action."""
+    return [1.5 + decision % 7 + 0.25 * action for action in range(actions)]
 
 
 def filled(encoding: Encoding, count: int) -> Reservoir:
@@ -42,7 +46,7 @@ def unmerged(memory: Reservoir, count: int, state: int, decision: np.ndarray) ->
         at = (next(words) >> 32) * size >> 32
         weight = float(WEIGHTS[samples.iteration[at]]) / count
         sums = found[int(samples.key[at]), int(decision[samples.node[at]])]
-        sums += weight * np.array([1, *samples.target[at] / SCALE])
+        sums += weight * np.array([1, *samples.target[at] / scale_of(int(decision[samples.node[at]]), sums.size - 1)])
     return found
 
 
@@ -51,9 +55,10 @@ def test_the_sums_are_those_of_the_samples(game: str) -> None:
     encoding = Encoding(build_tree(game))
     memory, random = filled(encoding, 700), np.array([5], np.uint64)
     batches = Batches(400, encoding.decision, encoding.actions)
+    scales = np.array([scale_of(decision, encoding.actions) for decision in range(len(encoding.nodes))], np.float32)
     for _ in range(3):  # the tables are used again
         expected = unmerged(memory, 400, int(random[0]), encoding.decision)
-        batch = batches.draw(memory, WEIGHTS, SCALE, random)
+        batch = batches.draw(memory, WEIGHTS, scales, random)
         pairs = list(zip(batch.key[batch.hand].tolist(), batch.decision[batch.spot].tolist(), strict=True))
         assert len(set(pairs)) == len(pairs) < 400
         assert set(pairs) == expected.keys()

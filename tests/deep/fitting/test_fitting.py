@@ -16,7 +16,14 @@ import torch
 from equipoise.deep.deals import Dealer
 from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Batches, Merged
-from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, target_scale, train_network
+from equipoise.deep.fitting.on_cpu import (
+    BatchTensors,
+    FitSettings,
+    backward,
+    iteration_weights,
+    target_scales,
+    train_network,
+)
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.network import Network
@@ -57,7 +64,8 @@ def drawn(game: str) -> Merged:
     encoding = encoded(game)
     weights = np.array([0, 0.5, 1, 1.5], np.float32)
     batches = Batches(60, encoding.decision, encoding.actions)
-    batch = batches.draw(memory_of(encoding, 300), weights, 2.0, np.array([5], np.uint64))
+    scale = np.full((len(encoding.nodes), encoding.actions), 2.0, np.float32)
+    batch = batches.draw(memory_of(encoding, 300), weights, scale, np.array([5], np.uint64))
     return batch._replace(weight=batch.weight.astype(np.float64), target=batch.target.astype(np.float64))
 
 
@@ -103,6 +111,9 @@ def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
     assert loss == pytest.approx(expected_loss, rel=1e-12)
     parts = zip(shape.parts, torch.split(gradient, shape.sizes), torch.split(expected, shape.sizes), strict=True)
     for name, found, true in parts:
+        if name == "scale":  # not learnt
+            assert not true.any()
+            continue
         assert float(true.abs().max()) > 1e-6, name
         assert torch.allclose(found, true, rtol=1e-9, atol=1e-13), name
 
@@ -114,7 +125,8 @@ def test_a_gradient_that_forgets_a_term_differs(cut: str) -> None:
     loss, gradient = by_hand("leduc", batch, network, False)
     wrong_loss, wrong = automatic("leduc", batch, network, False, cut)
     assert loss == pytest.approx(wrong_loss, rel=1e-12)
-    assert not torch.allclose(gradient, wrong, rtol=1e-3, atol=1e-6)
+    learnt = slice(encoded("leduc").shape(HIDDEN).parameters)
+    assert not torch.allclose(gradient[learnt], wrong[learnt], rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("trainer", ["on a CPU", "on a GPU"])
@@ -141,12 +153,36 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str) -> None:
     if trainer == "on a CPU":  # merged batches do not show how far targets of one information set are apart
         assert loss < 0.2
     samples, errors, untrained = memory.samples, [], []
+    scales = target_scales(memory, encoding, iteration_weights(memory, 1.0))
+    assert torch.equal(parameters[shape.parameters :], torch.from_numpy(scales).flatten())
     for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
         here = (samples.node == node) & (samples.key == key)
-        mean = np.average(samples.target[here], axis=0, weights=samples.iteration[here]) / target_scale(memory)
-        features = torch.from_numpy(encoding.features[encoding.decision[node]]).double()
+        decision = encoding.decision[node]
+        mean = np.average(samples.target[here], axis=0, weights=samples.iteration[here]) / scales[decision]
+        features = torch.from_numpy(encoding.features[decision]).double()
         output = network_output(shape, parameters.double(), cards_of_key(key), features).numpy()
         errors.append(np.abs(output - mean)[encoding.legal[encoding.decision[node]]].max())
         untrained.append(np.abs(mean).max())
     assert max(errors) < 0.15
     assert max(untrained) > 0.5
+
+
+def test_the_scale_of_a_decision_is_the_size_of_its_targets() -> None:
+    """By action, weighted by iteration; with few samples, about as all others."""
+    encoding = encoded("leduc")
+    memory = memory_of(encoding, 20_000)
+    samples = memory.samples
+    samples.target[:] *= 1 + encoding.decision[samples.node][:, np.newaxis]
+    samples.target[:, 1] *= 3
+    weights = iteration_weights(memory, 1.0)
+    found = target_scales(memory, encoding, weights)
+    weight = weights[samples.iteration].astype(np.float64)
+    usual = np.average((samples.target.astype(np.float64) ** 2).mean(axis=1), weights=weight)
+    for decision, node in enumerate(encoding.nodes):
+        here = samples.node == node
+        legal = encoding.legal[decision]
+        sums = (weight[here, np.newaxis] * samples.target[here].astype(np.float64) ** 2).sum(axis=0)
+        expected = np.sqrt((sums + 20 * usual) / (weight[here].sum() + 20))
+        assert found[decision][legal] == pytest.approx(expected[legal], rel=1e-5)
+        assert (found[decision][~legal] == 1).all()
+    assert found[-1, 1] > 2 * found[-1, 0] > 5 * found[0, 0]

@@ -56,14 +56,14 @@ def merge_samples(
     random: U64,
     decisions: I32,
     weights: F32,
-    scale: np.float32,
+    scale: F32,
     tables: MergeTables,
     batch: Merged,
     counts: I64,
 ) -> None:
     """Draw a batch with replacement and merge it. IN: a memory and its size, int32[node] decisions, float32[iteration]
-    weights, what targets are divided by; IN OUT: uint64[1] generator, tables; OUT: a batch, as many samples as it has
-    space for, and int64[3] how many hands, decisions and pairs it has.
+    weights, float32[decision, action] what targets are divided by; IN OUT: uint64[1] generator, tables; OUT: a batch,
+    as many samples as it has space for, and int64[3] how many hands, decisions and pairs it has.
     """
     count = batch.key.size
     mask = np.uint64(tables.hand_stamp.size - 1)
@@ -110,9 +110,9 @@ def merge_samples(
         for action in range(actions):
             batch.target[pair, action] += weight * samples.target[sample, action]
     for pair in range(pairs):
-        total = batch.weight[pair] * scale
+        decision = np.int32(batch.decision[batch.spot[pair]])
         for action in range(actions):
-            batch.target[pair, action] = batch.target[pair, action] / total
+            batch.target[pair, action] /= batch.weight[pair] * scale[decision, action]
     counts[0], counts[1], counts[2] = hands, spots, pairs
 
 
@@ -136,12 +136,14 @@ class Batches:
             np.zeros((size, actions), np.float32),
         )  # fmt: skip
 
-    def draw(self, memory: Reservoir, weights: F32, scale: float, random: U64) -> Merged:
-        """A merged batch; its arrays are overwritten by the next one. IN: float32[iteration]; IN OUT: generator."""
+    def draw(self, memory: Reservoir, weights: F32, scale: F32, random: U64) -> Merged:
+        """A merged batch; its arrays are overwritten by the next one.
+
+        IN: float32[iteration], float32[decision, action]; IN OUT: generator.
+        """
         counts = np.zeros(3, np.int64)
         merge_samples(
-            memory.samples, len(memory), random, self.decisions, weights, np.float32(scale), self._tables, self._space,
-            counts,
+            memory.samples, len(memory), random, self.decisions, weights, scale, self._tables, self._space, counts,
         )  # fmt: skip
         hands, spots, pairs = counts.tolist()
         space = self._space

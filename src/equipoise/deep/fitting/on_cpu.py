@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from equipoise.core.jit import F32
-from equipoise.deep.encoding import DeviceEncoding
+from equipoise.core.jit import F32, F64, I32, kernel
+from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Batches, Merged
-from equipoise.deep.fitting.reservoir import Reservoir
+from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
 
 CLIP = 1.0
-SCALE_SAMPLES = 100_000
+SCALE_SAMPLES = 1 << 22
+FEW = 20.0  # samples that a decision needs for a scale of its own
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # Adam's decay rates and epsilon (Kingma and Ba 2015)
 
 
@@ -44,7 +45,9 @@ def train_network(
     network, slopes = Network(shape, parameters[None]), Network(shape, gradient[None])
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
     weights = iteration_weights(memory, settings.weight_power)
-    scale = 1.0 if settings.is_strategy else target_scale(memory)
+    if not settings.is_strategy:
+        network.part["scale"][0].copy_(torch.from_numpy(target_scales(memory, where.encoding, weights)))
+    scale = network.part["scale"][0].cpu().numpy()
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
     losses = torch.zeros((), device=where.device)
     for step in range(settings.steps):
@@ -66,10 +69,31 @@ def iteration_weights(memory: Reservoir, power: float) -> F32:
     return ((1 + power) * (np.arange(last + 1) / last) ** power).astype(np.float32)
 
 
-def target_scale(memory: Reservoir) -> float:
-    """The root mean square of the targets. Regret matching does not depend on their scale, but training does."""
-    found = float(np.sqrt(np.mean(np.square(memory.samples.target[: min(len(memory), SCALE_SAMPLES)]))))
-    return found if found > 0 else 1.0
+def target_scales(memory: Reservoir, encoding: Encoding, weights: F32) -> F32:
+    """[decision, action] the root mean square of the targets, by which they are divided. IN: float32[iteration].
+
+    Squared errors then count by how much the samples of a decision vary: weighted least squares. Otherwise a network
+    would spend its precision on the few largest pots. A decision with few samples is about as all others.
+    """
+    squares = np.zeros((len(encoding.nodes), encoding.actions))
+    total = np.zeros(len(encoding.nodes))
+    step = 1 + len(memory) // SCALE_SAMPLES
+    add_squares(memory.samples, len(memory), step, encoding.decision, weights, squares, total)
+    usual = max(squares.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
+    mean = (squares + FEW * usual) / (total[:, np.newaxis] + FEW)
+    return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
+
+
+@kernel
+def add_squares(samples: Samples, size: int, step: int, decisions: I32, weights: F32, squares: F64, total: F64) -> None:
+    """Weighted squares of targets. IN: a memory, its size, which samples to read, int32[node] decisions,
+    float32[iteration] weights; IN OUT: float64[decision, action], float64[decision] weights.
+    """
+    for sample in range(0, size, step):
+        decision, weight = decisions[samples.node[sample]], np.float64(weights[samples.iteration[sample]])
+        total[decision] += weight
+        for action in range(squares.shape[1]):
+            squares[decision, action] += weight * np.float64(samples.target[sample, action]) ** 2
 
 
 class BatchTensors(NamedTuple):

@@ -20,7 +20,7 @@ from equipoise.deep.fitting.on_cpu import (
     FitSettings,
     backward,
     iteration_weights,
-    target_scale,
+    target_scales,
 )
 from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.network import Network, NetworkShape, Tensor
@@ -36,7 +36,7 @@ class GraphTrainer:
         self.shape, self.memory, self.where, self.settings = shape, memory, where, settings
         device, actions, capacity = where.device, where.encoding.actions, memory.capacity
         self.parameters, self.gradient, self.mean, self.spread = (
-            torch.zeros(shape.parameters, device=device) for _ in range(4)
+            torch.zeros(shape.length, device=device) for _ in range(4)
         )
         self.network, self.slopes = Network(shape, self.parameters[None]), Network(shape, self.gradient[None])
         self.key = torch.zeros(capacity, dtype=torch.int64, device=device)
@@ -44,7 +44,8 @@ class GraphTrainer:
         self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.target = torch.zeros((capacity, actions), device=device)
         self.weights = torch.zeros(MOST_ITERATIONS, device=device)
-        self.size, self.scale, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(4))
+        self.size, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
+        self.scales = torch.ones((shape.decisions, shape.actions), device=device)
         self.size = self.size.double()
         self.rows = torch.arange(settings.batch, device=device)
         decisions = len(where.encoding.nodes)
@@ -80,13 +81,15 @@ class GraphTrainer:
         self.decision[at] = torch.from_numpy(decisions).to(device).long()
         self.iteration[at] = torch.from_numpy(samples.iteration[places].view(np.int32)).to(device).long()
         self.target[at] = torch.from_numpy(samples.target[places]).to(device)
-        weights = iteration_weights(memory, self.settings.weight_power) / np.float32(self.settings.batch)
-        self.weights[: len(weights)].copy_(torch.from_numpy(weights))
+        weights = iteration_weights(memory, self.settings.weight_power)
+        self.weights[: len(weights)].copy_(torch.from_numpy(weights / np.float32(self.settings.batch)))
         self.size.fill_(len(memory))
-        self.scale.fill_(1.0 if self.settings.is_strategy else 1 / target_scale(memory))
+        if not self.settings.is_strategy:
+            self.scales.copy_(torch.from_numpy(target_scales(memory, self.where.encoding, weights)))
 
     def _restart(self, start: Tensor) -> None:
         self.parameters.copy_(start)
+        self.network.part["scale"][0].copy_(self.scales)
         for state in (self.mean, self.spread, self.step_number, self.losses):
             state.zero_()
 
@@ -112,7 +115,7 @@ class GraphTrainer:
             spots, decisions = decision, self.every
         return BatchTensors(
             self.where.multi_hot_of(self.key[chosen]), decisions, self.rows, spots,
-            self.weights[self.iteration[chosen]], self.target[chosen] * self.scale,
+            self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
         )  # fmt: skip
 
     def _step(self) -> None:

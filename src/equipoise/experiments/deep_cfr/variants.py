@@ -47,7 +47,8 @@ CASES = {
         "8 holes, whole up to 6": {"holes": 8, "whole": 6, "traversals": 512},
         "whole up to 30": {"whole": 30},
         "strength of hands": {"strength": True},
-        "targets over the root of the pot": {"pot_power": 0.5},
+        "late samples thinned, 1/2": {"thin": 0.5, "traversals": 6144},
+        "late samples thinned": {"thin": 1.0, "traversals": 8192},
         "weights t^2": {"weight_power": 2},
     }),
 }  # fmt: skip
