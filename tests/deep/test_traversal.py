@@ -189,6 +189,10 @@ def test_a_seed_gives_the_same_bits_with_any_number_of_threads(
         assert walks.chunk < 300
         found.append(walks.run(1, 1000, both, 1, np.random.SeedSequence(seed)))
     first, *same, other = found
+    walks, both = traversals("leduc", 1, sampling._replace(strategies=False))
+    alone = walks.run(1, 1000, both, 1, np.random.SeedSequence(1))
+    assert not len(alone.strategies.key)
+    assert all((a == b).all() for a, b in zip(first.advantages, alone.advantages, strict=True))
     for again in same:
         assert first.rows == again.rows
         assert all((a == b).all() for a, b in zip(first.advantages, again.advantages, strict=True))

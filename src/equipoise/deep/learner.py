@@ -53,7 +53,7 @@ class DeepCFR:
         self.encoding = Encoding(tree, settings.strength)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
-        sampling = Sampling(settings.holes, settings.whole, settings.thin)
+        sampling = Sampling(settings.holes, settings.whole, settings.thin, DEEP_CFR in self.algorithms)
         self.traversals = Traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0

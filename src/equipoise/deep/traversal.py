@@ -48,6 +48,7 @@ class Sampling(NamedTuple):
     holes: int = 1  # holes of each player on one board
     whole: int = 0  # the opponent takes every action where at most this many nodes follow
     thin: float = 0.0  # samples are kept as often as a walker that draws its actions uniformly comes, to this power
+    strategies: bool = True  # the opponent's strategy is sampled, too
 
 
 EXTERNAL = Sampling()  # external sampling
@@ -354,6 +355,7 @@ class _Chunk:
         self.where, self.tree, self.walker = traversals.where, traversals.tree, walker
         self.encoding, self.dealer = self.where.encoding, traversals.dealer
         self.networks, self.iteration = networks, iteration
+        self.samples_strategies = traversals.sampling.strategies
 
     def run(self, count: int, seed: np.random.SeedSequence) -> Sampled:
         """Deal, walk down, walk up."""
@@ -366,7 +368,8 @@ class _Chunk:
         self.rows.reach[:count] = 1
         levels, end = self._walk_down(count)
         advantages = [self._advantages(level) for level in reversed(levels)]
-        strategies = [self._strategies(level) for level in levels]
+        none = Samples.empty(0, self.encoding.actions)
+        strategies = [self._strategies(level) for level in levels] if self.samples_strategies else [none]
         return Sampled(_joined(advantages), _joined(strategies), end * self.dealer.holes)
 
     def _hands(self, player: int) -> tuple[Tensor, Tensor]:
