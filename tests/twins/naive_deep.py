@@ -13,7 +13,9 @@ import torch
 
 import naive
 from equipoise import GameRules
+from equipoise.deep.deals import Dealer
 from equipoise.deep.encoding import Encoding
+from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.hands import strength_map
 from equipoise.deep.network import NetworkShape
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, BettingTree
@@ -34,6 +36,19 @@ def random_networks(shape: NetworkShape, count: int, seed: int, size: float = 1.
     scale = found[:, shape.parameters :]
     scale.copy_(torch.exp(0.5 * torch.randn(scale.shape, generator=generator)))
     return found
+
+
+def random_samples(encoding: Encoding, count: int, player: int) -> Samples:
+    """Random information sets, each with targets that depend on its hand and node, and noise; three iterations."""
+    rng = np.random.default_rng(4)
+    dealt = Dealer(encoding.hands).deal(np.random.SeedSequence(4), 40).keys[:, player, 0]
+    nodes = rng.choice(encoding.nodes[encoding.tree.player[encoding.nodes] == player], count)
+    deal = rng.integers(40, size=count)
+    means = np.random.default_rng(5).normal(size=(40, len(encoding.tree), encoding.actions))[deal, nodes]
+    targets = (means + 0.1 * rng.normal(size=means.shape)) * encoding.legal[encoding.decision[nodes]]
+    iterations = rng.integers(1, 4, count).astype(np.uint32)
+    keys = dealt[deal, encoding.tree.street[nodes]]
+    return Samples(keys, nodes.astype(np.int32), iterations, targets.astype(np.float32))
 
 
 def cards_of_key(key: int) -> list[int]:

@@ -206,7 +206,7 @@ def _traverse(solver: DeepCFR, count: int) -> None:
 
 
 def _fit(solver: DeepCFR, steps: int, batch: int) -> None:
-    how = FitSettings(steps, batch, solver.settings.learning_rate, 1.0)
+    how = FitSettings(steps, batch, solver.settings.learning_rate)
     train_network(solver.shape, solver.networks[0], solver.memories[0], solver.where, how, np.random.SeedSequence(1))
 
 

@@ -23,9 +23,9 @@ import torch
 
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
+from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
-from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
 from equipoise.deep.torch_door import find_device
@@ -60,12 +60,15 @@ class DeepCFR:
         self.nodes = 0
         self.loss = 0.0  # of the last iteration, both players
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
-        self.memories = [Reservoir(settings.memory, self.encoding.actions) for _ in range(PLAYERS)]
+        self.memories = [self._memory(player) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
-            self.strategies = [Reservoir(settings.memory, self.encoding.actions) for _ in range(PLAYERS)]
+            self.strategies = [self._memory(player) for player in range(PLAYERS)]
+
+    def _memory(self, player: int) -> Memory:
+        return Memory(self.encoding, player, self.settings.memory, self.settings.weight_power)
 
     @staticmethod
     def _array(network: Tensor) -> F32:
@@ -101,12 +104,12 @@ class DeepCFR:
             self.strategies[1 - player].add(found.strategies, self._seed(REPLACE, PLAYERS + player))
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
-        how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.weight_power)
+        how = FitSettings(settings.steps, settings.batch, settings.learning_rate)
         self.networks[player], loss = self._fit(start, self.memories[player], how, self._seed(BATCHES, player))
         return loss
 
     def _fit(
-        self, start: Tensor, memory: Reservoir, how: FitSettings, seed: np.random.SeedSequence
+        self, start: Tensor, memory: Memory, how: FitSettings, seed: np.random.SeedSequence
     ) -> tuple[Tensor, float]:
         """Train a network on a memory; on a GPU with a recorded step, which is kept."""
         if self.where.device.type == "cpu":
@@ -140,11 +143,11 @@ class DeepCFR:
         for player in range(PLAYERS):
             if SD_CFR in self.algorithms:
                 found[f"snapshots {player}"] = np.stack(self.snapshots[player])
-            for what, memories in self._reservoirs():
+            for what, memories in self._memories():
                 found |= {f"{what} {player} {name}": array for name, array in memories[player].arrays().items()}
         return found
 
-    def _reservoirs(self) -> list[tuple[str, list[Reservoir]]]:
+    def _memories(self) -> list[tuple[str, list[Memory]]]:
         named = [("advantages", self.memories)]
         return [*named, ("strategies", self.strategies)] if DEEP_CFR in self.algorithms else named
 
@@ -156,7 +159,7 @@ class DeepCFR:
         for player in range(PLAYERS):
             if SD_CFR in self.algorithms:
                 self.snapshots[player] = [np.array(network) for network in state[f"snapshots {player}"]]
-            for what, memories in self._reservoirs():
+            for what, memories in self._memories():
                 head = f"{what} {player} "
                 memories[player].restore({name: state[head + name] for name in memories[player].arrays()})
 
@@ -171,7 +174,7 @@ class DeepCFR:
     def _average_networks(self) -> tuple[Tensor, Tensor]:
         """A network for each player's strategy memory."""
         settings = self.settings
-        how = FitSettings(settings.average_steps, settings.batch, settings.learning_rate, settings.weight_power, True)
+        how = FitSettings(settings.average_steps, settings.batch, settings.learning_rate, True)
         torch.set_num_threads(self.threads)
         found = []
         for player, memory in enumerate(self.strategies):

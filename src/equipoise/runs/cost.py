@@ -12,7 +12,14 @@ from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
-from equipoise.runs.network_size import FLOAT, bytes_per_sample, feature_count, most_actions, vector_length
+from equipoise.runs.network_size import (
+    FLOAT,
+    bytes_per_sample,
+    feature_count,
+    most_actions,
+    needs_reservoir,
+    vector_length,
+)
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.cfr_br.hybrid import BOARDS
 from equipoise.tree.betting_tree import BYTES_A_NODE, DECISION, BettingTree, build_tree
@@ -121,7 +128,7 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
     network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
-    samples = memories * deep.memory * bytes_per_sample(actions)
+    samples = memories * deep.memory * bytes_per_sample(actions) if needs_reservoir(tree) else 0
     kept = 1
     if deep.algorithm == "sd-cfr":
         kept += recipe.stop.iterations or UNKNOWN_ITERATIONS

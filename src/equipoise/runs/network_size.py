@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.games.rules import GameRules
+from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import DECISION, BettingTree
+from equipoise.tree.infosets import lossless_hands
 
 FLOAT = 4  # bytes
+MOST_SUMS = 1 << 13  # information sets of a player on a street for which sums replace a memory of single samples
 STRENGTH_INPUTS = 16  # of a network for the strength of a hand
 
 
 def bytes_per_sample(actions: int) -> int:
     """Memory of one sample: hand key, node, iteration, and a number for each action."""
     return 8 + 4 + 4 + FLOAT * actions
+
+
+def needs_reservoir(tree: BettingTree) -> bool:
+    """Whether some street has too many information sets for sums."""
+    return any(len(streets_with_sums(tree, player)) < tree.rules.rounds for player in range(PLAYERS))
 
 
 def most_actions(tree: BettingTree) -> int:
@@ -32,6 +39,13 @@ def feature_count(tree: BettingTree) -> int:
     while not np.array_equal(deeper := np.where(step, depth[above] + 1, 0), depth):
         depth = deeper
     return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
+
+
+def streets_with_sums(tree: BettingTree, player: int, most: int = MOST_SUMS) -> list[int]:
+    """The streets on which a player has at most `most` information sets."""
+    own = (tree.kind == DECISION) & (tree.player == player)
+    hands = lossless_hands(tree.rules)
+    return [s for s in range(tree.rules.rounds) if hands[s] * np.count_nonzero(own & (tree.street == s)) <= most]
 
 
 def vector_length(tree: BettingTree, hidden: int, strength: bool) -> int:

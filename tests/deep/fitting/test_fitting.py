@@ -13,21 +13,13 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
 import torch
 
-from equipoise.deep.deals import Dealer
 from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Batches, Merged
-from equipoise.deep.fitting.on_cpu import (
-    BatchTensors,
-    FitSettings,
-    backward,
-    iteration_weights,
-    target_scales,
-    train_network,
-)
+from equipoise.deep.fitting.memory import Memory
+from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
-from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.network import Network
-from naive_deep import cards_of_key, legal_softmax, network_output, random_networks
+from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
 
 HIDDEN = 6
 CUTS = ("card2 skip", "card3 skip", "bet2 skip", "cards", "betting", "joint2 skip", "joint3 skip", "mean", "spread")
@@ -46,17 +38,10 @@ def encoded(game: str) -> Encoding:
     return Encoding(build_tree(name), bool(strength))
 
 
-def memory_of(encoding: Encoding, count: int) -> Reservoir:
-    """Random information sets, each with targets that depend on its hand and node, and noise."""
-    rng = np.random.default_rng(4)
-    dealt = Dealer(encoding.hands).deal(np.random.SeedSequence(4), 40).keys[:, :, 0]
-    nodes, deal = rng.choice(encoding.nodes, count), rng.integers(40, size=count)
-    keys = dealt[deal, encoding.tree.player[nodes], encoding.tree.street[nodes]]
-    means = np.random.default_rng(5).normal(size=(40, len(encoding.tree), encoding.actions))[deal, nodes]
-    targets = (means + 0.1 * rng.normal(size=means.shape)) * encoding.legal[encoding.decision[nodes]]
-    memory = Reservoir(count, encoding.actions)
-    iterations = rng.integers(1, 4, count).astype(np.uint32)
-    memory.add(Samples(keys, nodes.astype(np.int32), iterations, targets.astype(np.float32)), np.random.SeedSequence(6))
+def memory_of(encoding: Encoding, count: int, most_sums: int = 0) -> Memory:
+    """The samples of player 0 in a memory."""
+    memory = Memory(encoding, 0, count, 1.0, most_sums)
+    memory.add(random_samples(encoding, count, player=0), np.random.SeedSequence(6))
     return memory
 
 
@@ -65,7 +50,7 @@ def drawn(game: str) -> Merged:
     weights = np.array([0, 0.5, 1, 1.5], np.float32)
     batches = Batches(60, encoding.decision, encoding.actions)
     scale = np.full((len(encoding.nodes), encoding.actions), 2.0, np.float32)
-    batch = batches.draw(memory_of(encoding, 300), weights, scale, np.array([5], np.uint64))
+    batch = batches.draw(memory_of(encoding, 300).rest, weights, scale, np.array([5], np.uint64))
     return batch._replace(weight=batch.weight.astype(np.float64), target=batch.target.astype(np.float64))
 
 
@@ -129,31 +114,32 @@ def test_a_gradient_that_forgets_a_term_differs(cut: str) -> None:
     assert not torch.allclose(gradient[learnt], wrong[learnt], rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize("most_sums", [0, 100], ids=["single samples", "sums"])
 @pytest.mark.parametrize("trainer", ["on a CPU", "on a GPU"])
-def test_training_finds_the_mean_of_each_information_set(trainer: str) -> None:
+def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums: int) -> None:
     """The steps for a GPU also run on a CPU, without being recorded."""
     encoding, shape = encoded("kuhn"), encoded("kuhn").shape(16)
-    memory, where = memory_of(encoding, 2000), encoding.on(torch.device("cpu"))
+    memory, where = memory_of(encoding, 2000, most_sums), encoding.on(torch.device("cpu"))
+    assert len(memory.rest) == (0 if most_sums else 2000)
     torch.set_num_threads(1)
     start = shape.start(torch.Generator().manual_seed(1))
-    settings = FitSettings(steps=800, batch=256, learning_rate=0.01, weight_power=1.0)
+    settings = FitSettings(steps=800, batch=256, learning_rate=0.01)
 
     def fit(seed: int) -> tuple[torch.Tensor, float]:
         if trainer == "on a GPU":
-            return GraphTrainer(shape, memory_of(encoding, 2000), where, settings).fit(
-                start, np.random.SeedSequence(seed)
-            )
+            fresh = memory_of(encoding, 2000, most_sums)
+            return GraphTrainer(shape, fresh, where, settings).fit(start, np.random.SeedSequence(seed))
         return train_network(shape, start, memory, where, settings, np.random.SeedSequence(seed))
 
     parameters, loss = fit(1)
     again, _ = fit(1)
     other, _ = fit(2)
     assert torch.equal(parameters, again)
-    assert not torch.equal(parameters, other)
+    assert torch.equal(parameters, other) == (most_sums > 0)  # with sums, nothing is drawn
     if trainer == "on a CPU":  # merged batches do not show how far targets of one information set are apart
         assert loss < 0.2
-    samples, errors, untrained = memory.samples, [], []
-    scales = target_scales(memory, encoding, iteration_weights(memory, 1.0))
+    samples, errors, untrained = random_samples(encoding, 2000, player=0), [], []
+    scales = memory.scales()
     assert torch.equal(parameters[shape.parameters :], torch.from_numpy(scales).flatten())
     for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
         here = (samples.node == node) & (samples.key == key)
@@ -165,24 +151,3 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str) -> None:
         untrained.append(np.abs(mean).max())
     assert max(errors) < 0.15
     assert max(untrained) > 0.5
-
-
-def test_the_scale_of_a_decision_is_the_size_of_its_targets() -> None:
-    """By action, weighted by iteration; with few samples, about as all others."""
-    encoding = encoded("leduc")
-    memory = memory_of(encoding, 20_000)
-    samples = memory.samples
-    samples.target[:] *= 1 + encoding.decision[samples.node][:, np.newaxis]
-    samples.target[:, 1] *= 3
-    weights = iteration_weights(memory, 1.0)
-    found = target_scales(memory, encoding, weights)
-    weight = weights[samples.iteration].astype(np.float64)
-    usual = np.average((samples.target.astype(np.float64) ** 2).mean(axis=1), weights=weight)
-    for decision, node in enumerate(encoding.nodes):
-        here = samples.node == node
-        legal = encoding.legal[decision]
-        sums = (weight[here, np.newaxis] * samples.target[here].astype(np.float64) ** 2).sum(axis=0)
-        expected = np.sqrt((sums + 20 * usual) / (weight[here].sum() + 20))
-        assert found[decision][legal] == pytest.approx(expected[legal], rel=1e-5)
-        assert (found[decision][~legal] == 1).all()
-    assert found[-1, 1] > 2 * found[-1, 0] > 5 * found[0, 0]

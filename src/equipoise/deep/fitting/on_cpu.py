@@ -12,15 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from equipoise.core.jit import F32, F64, I32, kernel
-from equipoise.deep.encoding import DeviceEncoding, Encoding
+from equipoise.deep.encoding import DeviceEncoding
 from equipoise.deep.fitting.batches import Batches, Merged
-from equipoise.deep.fitting.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
 
 CLIP = 1.0
-SCALE_SAMPLES = 1 << 22
-FEW = 20.0  # samples that a decision needs for a scale of its own
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # Adam's decay rates and epsilon (Kingma and Ba 2015)
 
 
@@ -30,28 +27,29 @@ class FitSettings(NamedTuple):
     steps: int
     batch: int
     learning_rate: float  # at the first step; falls linearly to zero
-    weight_power: float  # a sample of iteration t weighs t to this power
     is_strategy: bool = False  # targets are probabilities, and outputs pass a softmax
 
 
 @torch.inference_mode()
 def train_network(
-    shape: NetworkShape, start: Tensor, memory: Reservoir, where: DeviceEncoding, settings: FitSettings,
+    shape: NetworkShape, start: Tensor, memory: Memory, where: DeviceEncoding, settings: FitSettings,
     seed: np.random.SeedSequence,
 ) -> tuple[Tensor, float]:  # fmt: skip
     """Train a network from `start`, [parameter]. Returns its parameters and the mean loss of the second half."""
     parameters = start.to(where.device).clone()
     gradient, mean, spread = (torch.zeros_like(parameters) for _ in range(3))
     network, slopes = Network(shape, parameters[None]), Network(shape, gradient[None])
-    batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
-    weights = iteration_weights(memory, settings.weight_power)
     if not settings.is_strategy:
-        network.part["scale"][0].copy_(torch.from_numpy(target_scales(memory, where.encoding, weights)))
+        network.part["scale"][0].copy_(torch.from_numpy(memory.scales()))
     scale = network.part["scale"][0].cpu().numpy()
+    batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
+    weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
     losses = torch.zeros((), device=where.device)
     for step in range(settings.steps):
-        batch = BatchTensors.of(batches.draw(memory, weights, scale, random), where)
+        batch = summed
+        if len(memory.rest):
+            batch = summed.joined(BatchTensors.of(batches.draw(memory.rest, weights, scale, random), where))
         loss = backward(network, slopes, batch, where, settings.is_strategy)
         gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
         mean.lerp_(gradient, 1 - FIRST)
@@ -61,39 +59,6 @@ def train_network(
         if 2 * step >= settings.steps:
             losses += loss
     return parameters, float(losses) / max(settings.steps // 2, 1)
-
-
-def iteration_weights(memory: Reservoir, power: float) -> F32:
-    """[iteration] the weight of its samples: t to a power, about one on average."""
-    last = int(memory.samples.iteration[: len(memory)].max())
-    return ((1 + power) * (np.arange(last + 1) / last) ** power).astype(np.float32)
-
-
-def target_scales(memory: Reservoir, encoding: Encoding, weights: F32) -> F32:
-    """[decision, action] the root mean square of the targets, by which they are divided. IN: float32[iteration].
-
-    Squared errors then count by how much the samples of a decision vary: weighted least squares. Otherwise a network
-    would spend its precision on the few largest pots. A decision with few samples is about as all others.
-    """
-    squares = np.zeros((len(encoding.nodes), encoding.actions))
-    total = np.zeros(len(encoding.nodes))
-    step = 1 + len(memory) // SCALE_SAMPLES
-    add_squares(memory.samples, len(memory), step, encoding.decision, weights, squares, total)
-    usual = max(squares.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
-    mean = (squares + FEW * usual) / (total[:, np.newaxis] + FEW)
-    return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
-
-
-@kernel
-def add_squares(samples: Samples, size: int, step: int, decisions: I32, weights: F32, squares: F64, total: F64) -> None:
-    """Weighted squares of targets. IN: a memory, its size, which samples to read, int32[node] decisions,
-    float32[iteration] weights; IN OUT: float64[decision, action], float64[decision] weights.
-    """
-    for sample in range(0, size, step):
-        decision, weight = decisions[samples.node[sample]], np.float64(weights[samples.iteration[sample]])
-        total[decision] += weight
-        for action in range(squares.shape[1]):
-            squares[decision, action] += weight * np.float64(samples.target[sample, action]) ** 2
 
 
 class BatchTensors(NamedTuple):
@@ -112,6 +77,18 @@ class BatchTensors(NamedTuple):
         weight, target = (torch.from_numpy(array).to(where.device) for array in (batch.weight, batch.target))
         decision, hand, spot = (where.index(numbers) for numbers in (batch.decision, batch.hand, batch.spot))
         return cls(where.multi_hot(batch.key), decision, hand, spot, weight, target)
+
+    def joined(self, other: BatchTensors) -> BatchTensors:
+        """The pairs of both."""
+        if not len(self.hand):
+            return other
+        hand = torch.cat([self.hand, other.hand + len(self.multi_hot)])
+        spot = torch.cat([self.spot, other.spot + len(self.decision)])
+        multi_hot, decision, weight, target = (
+            torch.cat([getattr(self, name), getattr(other, name)])
+            for name in ("multi_hot", "decision", "weight", "target")
+        )
+        return BatchTensors(multi_hot, decision, hand, spot, weight, target)
 
 
 def backward(

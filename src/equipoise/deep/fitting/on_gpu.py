@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import (
     CLIP,
     FIRST,
@@ -19,10 +20,7 @@ from equipoise.deep.fitting.on_cpu import (
     BatchTensors,
     FitSettings,
     backward,
-    iteration_weights,
-    target_scales,
 )
-from equipoise.deep.fitting.reservoir import Reservoir
 from equipoise.deep.network import Network, NetworkShape, Tensor
 
 WARM_UP = 3  # steps before the recording, as torch asks for
@@ -32,9 +30,9 @@ MOST_ITERATIONS = 1 << 16
 class GraphTrainer:
     """Trains networks of one shape on one memory. Also runs on a CPU, without a graph, for the tests."""
 
-    def __init__(self, shape: NetworkShape, memory: Reservoir, where: DeviceEncoding, settings: FitSettings) -> None:
+    def __init__(self, shape: NetworkShape, memory: Memory, where: DeviceEncoding, settings: FitSettings) -> None:
         self.shape, self.memory, self.where, self.settings = shape, memory, where, settings
-        device, actions, capacity = where.device, where.encoding.actions, memory.capacity
+        device, actions, capacity = where.device, where.encoding.actions, memory.rest.capacity
         self.parameters, self.gradient, self.mean, self.spread = (
             torch.zeros(shape.length, device=device) for _ in range(4)
         )
@@ -50,6 +48,7 @@ class GraphTrainer:
         self.rows = torch.arange(settings.batch, device=device)
         decisions = len(where.encoding.nodes)
         self.every = torch.arange(decisions, device=device) if decisions <= settings.batch else None
+        self.summed = BatchTensors.of(memory.summed(np.ones((shape.decisions, shape.actions), np.float32)), where)
         self.graph: torch.cuda.CUDAGraph | None = None
 
     @torch.inference_mode()
@@ -73,7 +72,7 @@ class GraphTrainer:
 
     def _load(self) -> None:
         """Copy what is new in the memory to the device."""
-        memory, samples = self.memory, self.memory.samples
+        memory, samples = self.memory.rest, self.memory.rest.samples
         places = memory.take_written()
         at = places if isinstance(places, slice) else self.where.index(places)
         device, decisions = self.where.device, self.where.encoding.decision[samples.node[places]]
@@ -81,11 +80,14 @@ class GraphTrainer:
         self.decision[at] = torch.from_numpy(decisions).to(device).long()
         self.iteration[at] = torch.from_numpy(samples.iteration[places].view(np.int32)).to(device).long()
         self.target[at] = torch.from_numpy(samples.target[places]).to(device)
-        weights = iteration_weights(memory, self.settings.weight_power)
-        self.weights[: len(weights)].copy_(torch.from_numpy(weights / np.float32(self.settings.batch)))
+        weights = self.memory.iteration_weights / np.float32(self.settings.batch)
+        self.weights[: len(weights)].copy_(torch.from_numpy(weights))
         self.size.fill_(len(memory))
         if not self.settings.is_strategy:
-            self.scales.copy_(torch.from_numpy(target_scales(memory, self.where.encoding, weights)))
+            self.scales.copy_(torch.from_numpy(self.memory.scales()))
+        new = self.memory.summed(self.scales.cpu().numpy())
+        self.summed.weight.copy_(torch.from_numpy(new.weight))
+        self.summed.target.copy_(torch.from_numpy(new.target))
 
     def _restart(self, start: Tensor) -> None:
         self.parameters.copy_(start)
@@ -106,17 +108,18 @@ class GraphTrainer:
             self._step()
 
     def _draw(self) -> BatchTensors:
-        drawn = torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * self.size
-        chosen = drawn.long()
+        place = torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * self.size
+        chosen = place.long()
         decision = self.decision[chosen]
         if self.every is None:
             spots, decisions = self.rows, decision
         else:
             spots, decisions = decision, self.every
-        return BatchTensors(
+        drawn = BatchTensors(
             self.where.multi_hot_of(self.key[chosen]), decisions, self.rows, spots,
             self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
         )  # fmt: skip
+        return self.summed.joined(drawn)
 
     def _step(self) -> None:
         """Draw a batch, and take one step of Adam."""

@@ -1,0 +1,205 @@
+"""The memory of a player's samples: exact sums where information sets are few, a reservoir for all others.
+
+Squared errors of samples of one information set have the gradient of one squared error to their weighted mean, with the
+sum of their weights (`batches.py`). Where a street has few information sets (all of Leduc, the first street of
+hold'em), both are kept for each of them, over all samples of the training. Nothing is forgotten there, and every step
+of a training sees everything. A sample of iteration t weighs t to a power.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
+from equipoise.deep.encoding import Encoding
+from equipoise.deep.fitting.batches import Merged
+from equipoise.deep.fitting.reservoir import Reservoir, Samples
+from equipoise.runs.network_size import MOST_SUMS, streets_with_sums
+
+SCALE_SAMPLES = 1 << 22  # samples of a reservoir that are read for the scales
+FEW = 20.0  # samples that a decision needs for a scale of its own
+ELSEWHERE = -1
+
+
+class SumRows(NamedTuple):
+    """The information sets of streets that have few: a row for each decision of a player and each hand."""
+
+    first: I64  # [decision] its first row, or ELSEWHERE
+    keys: U64  # [hand] street by street, sorted
+    key_first: I64  # [decision] the first hand of its street
+    key_end: I64  # [decision]
+    decision: I64  # [row]
+    hand: I64  # [row] position in `keys`
+
+    @classmethod
+    def of(cls, encoding: Encoding, player: int, most: int) -> SumRows:
+        """The rows of one player."""
+        tree = encoding.tree
+        first, key_first, key_end = (np.full(len(encoding.nodes), ELSEWHERE, np.int64) for _ in range(3))
+        none = np.empty(0, np.int64)
+        keys, decisions, hands, held, count = [none.astype(np.uint64)], [none], [none], 0, 0
+        for street in streets_with_sums(tree, player, most):
+            own = np.flatnonzero((tree.street[encoding.nodes] == street) & (tree.player[encoding.nodes] == player))
+            keys.append(_street_keys(encoding, street))
+            for decision in own.tolist():
+                first[decision] = count
+                key_first[decision], key_end[decision] = held, held + len(keys[-1])
+                hands.append(np.arange(held, held + len(keys[-1])))
+                decisions.append(np.full(len(keys[-1]), decision))
+                count += len(keys[-1])
+            held += len(keys[-1])
+        return cls(
+            first, np.concatenate(keys), key_first, key_end, np.concatenate(decisions), np.concatenate(hands)
+        )  # fmt: skip
+
+
+def _street_keys(encoding: Encoding, street: int) -> U64:
+    """The keys of all hands of a street, sorted."""
+    rules = encoding.tree.rules
+    indexer = HandIndexer(rules.deals(street), rules.deck)
+    return np.unique(encoding.hands.of_hands(indexer.hands(np.arange(indexer.size)), street))
+
+
+class Sums(NamedTuple):
+    """Weighted sums of samples."""
+
+    weight: F64  # [row]
+    target: F64  # [row, action]
+    square: F64  # [decision, action] of targets
+
+
+@kernel
+def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums: Sums, rest: I64) -> int:
+    """Add the samples that have a row, and list the others. Returns the number of those.
+
+    IN: samples, int32[node] decisions, rows; IN OUT: sums; OUT: int64[sample].
+    """
+    others = 0
+    for sample in range(new.key.size):
+        decision = decisions[new.node[sample]]
+        if rows.first[decision] == ELSEWHERE:
+            rest[others] = sample
+            others += 1
+            continue
+        low, high, key = rows.key_first[decision], rows.key_end[decision], new.key[sample]
+        start = low
+        while high - low > 1:  # the key is there: in keys[low:high]
+            middle = (low + high) // 2
+            if rows.keys[middle] <= key:
+                low = middle
+            else:
+                high = middle
+        row = rows.first[decision] + low - start
+        weight = np.float64(new.iteration[sample]) ** power
+        sums.weight[row] += weight
+        for action in range(new.target.shape[1]):
+            target = np.float64(new.target[sample, action])
+            sums.target[row, action] += weight * target
+            sums.square[decision, action] += weight * target * target
+    return others
+
+
+@kernel
+def add_squares(samples: Samples, size: int, step: int, power: float, decisions: I32, square: F64, total: F64) -> None:
+    """Weighted squares of the targets of a reservoir. IN: samples, their number, which of them to read, int32[node]
+    decisions; IN OUT: float64[decision, action], float64[decision] weights.
+    """
+    for sample in range(0, size, step):
+        decision, weight = decisions[samples.node[sample]], np.float64(samples.iteration[sample]) ** power
+        total[decision] += weight
+        for action in range(square.shape[1]):
+            square[decision, action] += weight * np.float64(samples.target[sample, action]) ** 2
+
+
+class Memory:
+    """All samples of a player, of advantages or of its strategy.
+
+    `most_sums` is the largest number of information sets of a street for which sums are kept.
+    """
+
+    def __init__(
+        self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int = MOST_SUMS
+    ) -> None:
+        self.encoding, self.weight_power = encoding, weight_power
+        self.rows = SumRows.of(encoding, player, most_sums)
+        shape = len(self.rows.hand), encoding.actions
+        self.sums = Sums(np.zeros(shape[0]), np.zeros(shape), np.zeros((len(encoding.nodes), encoding.actions)))
+        self.rest = Reservoir(capacity, encoding.actions)
+        self.rest_weight = 0.0  # of all samples ever added to the reservoir
+        self.seen = 0  # number of samples ever added
+
+    def __len__(self) -> int:
+        """The numbers that are kept: single samples and rows of sums."""
+        return len(self.rest) + int(np.count_nonzero(self.sums.weight))
+
+    def add(self, new: Samples, seed: np.random.SeedSequence) -> None:
+        """Add samples; those of the reservoir replace random ones when it is full."""
+        rest = np.empty(len(new.key), np.int64)
+        rest = rest[: add_to_sums(new, self.weight_power, self.encoding.decision, self.rows, self.sums, rest)]
+        self.seen += len(new.key)
+        self.rest_weight += float((new.iteration[rest].astype(np.float64) ** self.weight_power).sum())
+        self.rest.add(new if len(rest) == len(new.key) else new.take(rest), seed)
+
+    @property
+    def weight(self) -> float:
+        """Of all samples ever added."""
+        return self.rest_weight + float(self.sums.weight.sum())
+
+    @property
+    def iteration_weights(self) -> F32:
+        """[iteration] what a sample of the reservoir counts for: the mean over all samples ever added is one."""
+        samples = self.rest.samples.iteration[: len(self.rest)]
+        each = np.arange(1 + int(samples.max(initial=0)), dtype=np.float64) ** self.weight_power
+        return (each * (self.rest.seen / max(self.weight, 1e-30))).astype(np.float32)
+
+    def scales(self) -> F32:
+        """[decision, action] the root mean square of the targets, by which they are divided.
+
+        Squared errors then count by how much the samples of a decision vary: weighted least squares. Otherwise a
+        network would spend its precision on the few largest pots. A decision with few samples is about as all others.
+        """
+        encoding, rows, rest = self.encoding, self.rows, self.rest
+        square, total = np.zeros_like(self.sums.square), np.zeros(len(encoding.nodes))
+        step = 1 + len(rest) // SCALE_SAMPLES
+        add_squares(rest.samples, len(rest), step, self.weight_power, encoding.decision, square, total)
+        read = rest.seen / max(len(range(0, len(rest), step)), 1)  # samples that each one stands for
+        square = read * square + self.sums.square
+        total = read * total + np.bincount(rows.decision, self.sums.weight, len(encoding.nodes))
+        usual = max(square.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
+        few = FEW * self.weight / max(self.seen, 1)
+        mean = (square + few * usual) / (total[:, np.newaxis] + few)
+        return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
+
+    @cached_property
+    def _spots(self) -> tuple[I64, I64]:
+        """The decisions that have rows, and [row] the position of its decision among them."""
+        found, spot = np.unique(self.rows.decision, return_inverse=True)
+        return found, spot
+
+    def summed(self, scale: F32) -> Merged:
+        """The rows of the sums, with targets divided by a scale, [decision, action]; weights are shares of all."""
+        weight = self.sums.weight
+        target = self.sums.target / np.maximum(weight, 1e-30)[:, np.newaxis] / scale[self.rows.decision]
+        decisions, spot = self._spots
+        share = (weight / max(self.weight, 1e-30)).astype(np.float32)
+        return Merged(self.rows.keys, decisions, self.rows.hand, spot, share, target.astype(np.float32))
+
+    def arrays(self) -> dict[str, Any]:
+        """Its content, for a checkpoint."""
+        counts = np.array([self.seen, self.rest_weight])
+        return {
+            "counts": counts,
+            **{f"sums {name}": a for name, a in self.sums._asdict().items()},
+            **self.rest.arrays(),
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """The content of a checkpoint."""
+        self.seen, self.rest_weight = int(arrays["counts"][0]), float(arrays["counts"][1])
+        for name, array in self.sums._asdict().items():
+            array[:] = arrays[f"sums {name}"]
+        self.rest.restore({name: arrays[name] for name in self.rest.arrays()})
