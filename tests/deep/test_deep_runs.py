@@ -24,6 +24,7 @@ from equipoise.cli.commands.registry import app
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.file import load_networks
+from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.learner import DeepCFR
 from equipoise.games.gamedef import write_gamedef
@@ -32,6 +33,7 @@ from equipoise.runs import cost
 from equipoise.runs.cost import cost_of
 from equipoise.runs.folder import FORMAT, RunFolder
 from equipoise.runs.network_size import (
+    bytes_of_sums,
     bytes_per_sample,
     feature_count,
     most_actions,
@@ -164,24 +166,32 @@ def test_sizes_are_known_without_torch(name: str) -> None:
     assert sum(array.nbytes for array in Samples.empty(1, actions)) == bytes_per_sample(actions)
 
 
+@pytest.mark.parametrize("sums", [0, 100, 8192])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_cost_covers_the_files(algorithm: str, tmp_path: Path) -> None:
-    chosen = recipe(algorithm=algorithm, memory=300)
+def test_the_cost_covers_the_files(algorithm: str, sums: int, tmp_path: Path) -> None:
+    chosen = recipe(algorithm=algorithm, memory=300, sums=sums)
     run = train(chosen, tmp_path / "run", 4)
     written = sum(path.stat().st_size for path in (tmp_path / "run").glob("**/*") if path.suffix in (".ckpt",))
     assert written <= run.cost.disk_bytes
-    assert run.cost.samples_bytes == (2 if algorithm == "sd-cfr" else 4) * 300 * bytes_per_sample(3)
+    tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
+    memories = [Memory(encoding, player, 300, 1.0, sums) for player in range(2)]
+    summed = sum(array.nbytes for memory in memories for array in memory.sums)
+    assert bytes_of_sums(tree, sums) == summed
+    times = 1 if algorithm == "sd-cfr" else 2
+    samples = 2 * memories[0].rest.capacity * bytes_per_sample(3)
+    assert memories[0].rest.capacity == (1 if sums == 8192 else 300)
+    assert run.cost.samples_bytes == times * (samples + summed)
 
 
 def test_memories_larger_than_ram_are_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"GB of memory and .* GB are free; use a smaller deep\.memory") as refused:
-        train(recipe(memory=10**13), tmp_path / "run", 2)
+        train(recipe(memory=10**13, sums=0), tmp_path / "run", 2)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 
 def test_other_remedies_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = recipe(memory=1000)
+    chosen = recipe(memory=1000, sums=0)
     monkeypatch.setattr(cost, "available_memory", lambda: 3 * cost_of(chosen).samples_bytes)
     with pytest.raises(InputError, match=r"use a smaller deep\.keep or deep\.hidden"):
         train(chosen, tmp_path / "run", 100)

@@ -68,7 +68,8 @@ class DeepCFR:
             self.strategies = [self._memory(player) for player in range(PLAYERS)]
 
     def _memory(self, player: int) -> Memory:
-        return Memory(self.encoding, player, self.settings.memory, self.settings.weight_power)
+        settings = self.settings
+        return Memory(self.encoding, player, settings.memory, settings.weight_power, settings.sums)
 
     @staticmethod
     def _array(network: Tensor) -> F32:
@@ -104,7 +105,7 @@ class DeepCFR:
             self.strategies[1 - player].add(found.strategies, self._seed(REPLACE, PLAYERS + player))
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
-        how = FitSettings(settings.steps, settings.batch, settings.learning_rate)
+        how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.scales)
         self.networks[player], loss = self._fit(start, self.memories[player], how, self._seed(BATCHES, player))
         return loss
 
@@ -174,7 +175,7 @@ class DeepCFR:
     def _average_networks(self) -> tuple[Tensor, Tensor]:
         """A network for each player's strategy memory."""
         settings = self.settings
-        how = FitSettings(settings.average_steps, settings.batch, settings.learning_rate, True)
+        how = FitSettings(settings.average_steps, settings.batch, settings.learning_rate, is_strategy=True)
         torch.set_num_threads(self.threads)
         found = []
         for player, memory in enumerate(self.strategies):

@@ -14,6 +14,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.network_size import (
     FLOAT,
+    bytes_of_sums,
     bytes_per_sample,
     feature_count,
     most_actions,
@@ -30,6 +31,7 @@ from equipoise.walk.bucketed_engine import check_boards, holes_by_street
 REGRET = CHANCES = 4  # bytes a slot
 STRATEGIES = 5  # bytes a slot: float32 and bytes
 MOST_SLOTS = 5_000_000  # of a table that a run of networks writes as well
+PADDING = 1 << 15  # of the arrays of a memory in a checkpoint
 UNKNOWN_ITERATIONS = 200  # the guess for a run of networks that stops by minutes
 
 
@@ -128,7 +130,9 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
     network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
-    samples = memories * deep.memory * bytes_per_sample(actions) if needs_reservoir(tree) else 0
+    kept_samples = deep.memory if needs_reservoir(tree, deep.sums) else 1
+    samples = memories * kept_samples * bytes_per_sample(actions)
+    samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums)
     kept = 1
     if deep.algorithm == "sd-cfr":
         kept += recipe.stop.iterations or UNKNOWN_ITERATIONS
@@ -143,7 +147,9 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
         table_bytes=0,
         trunk_bytes=0,
         memory_bytes=samples + 2 * kept * network + table + node * len(tree),  # a checkpoint copies the snapshots
-        disk_bytes=(recipe.checkpoint.keep + 1) * (samples + (kept + 1) * network) + kept * network + table,
+        disk_bytes=(recipe.checkpoint.keep + 1) * (samples + memories * PADDING + (kept + 1) * network)
+        + kept * network
+        + table,
         samples_bytes=samples,
     )
 

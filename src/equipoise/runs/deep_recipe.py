@@ -28,8 +28,10 @@ class DeepRecipe(CheckedModel):
     # time on Leduc (`equipoise reproduce deep-cfr-adaptive`).
     growth: float = Field(default=1.02, ge=1, le=10)
     most_traversals: int | None = Field(default=None, ge=1, le=MOST_TRAVERSALS)  # where growth ends
+    sums: int = Field(default=8192, ge=0, le=MOST_COUNT)  # exact sums on streets with at most as many information sets
     memory: int = Field(default=1_000_000, ge=100, le=MOST_COUNT)  # samples per player (and per strategy memory)
     steps: int = Field(default=200, ge=1, le=1_000_000)  # training steps per network and iteration
+    scales: bool = True  # errors count by how much the samples of a decision vary
     batch: int = Field(default=1024, ge=1, le=1_000_000)
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one

@@ -12,7 +12,6 @@ from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import lossless_hands
 
 FLOAT = 4  # bytes
-MOST_SUMS = 1 << 13  # information sets of a player on a street for which sums replace a memory of single samples
 STRENGTH_INPUTS = 16  # of a network for the strength of a hand
 
 
@@ -21,9 +20,9 @@ def bytes_per_sample(actions: int) -> int:
     return 8 + 4 + 4 + FLOAT * actions
 
 
-def needs_reservoir(tree: BettingTree) -> bool:
-    """Whether some street has too many information sets for sums."""
-    return any(len(streets_with_sums(tree, player)) < tree.rules.rounds for player in range(PLAYERS))
+def needs_reservoir(tree: BettingTree, most: int) -> bool:
+    """Whether some street has more than `most` information sets of a player, too many for sums."""
+    return any(len(streets_with_sums(tree, player, most)) < tree.rules.rounds for player in range(PLAYERS))
 
 
 def most_actions(tree: BettingTree) -> int:
@@ -41,7 +40,19 @@ def feature_count(tree: BettingTree) -> int:
     return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
 
 
-def streets_with_sums(tree: BettingTree, player: int, most: int = MOST_SUMS) -> list[int]:
+def bytes_of_sums(tree: BettingTree, most: int) -> int:
+    """Memory of the sums of both players: a weight and a number for each action of an information set."""
+    hands = lossless_hands(tree.rules)
+    decisions = [
+        np.count_nonzero((tree.kind == DECISION) & (tree.player == player) & (tree.street == street)) * hands[street]
+        for player in range(PLAYERS)
+        for street in streets_with_sums(tree, player, most)
+    ]
+    squares = PLAYERS * int(np.count_nonzero(tree.kind == DECISION)) * most_actions(tree)
+    return 8 * (int(sum(decisions)) * (1 + most_actions(tree)) + squares)
+
+
+def streets_with_sums(tree: BettingTree, player: int, most: int) -> list[int]:
     """The streets on which a player has at most `most` information sets."""
     own = (tree.kind == DECISION) & (tree.player == player)
     hands = lossless_hands(tree.rules)

@@ -14,10 +14,12 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.memory import FEW, Memory
 from equipoise.deep.fitting.reservoir import Samples
-from equipoise.runs.network_size import MOST_SUMS, needs_reservoir, streets_with_sums
+from equipoise.runs.deep_recipe import DeepRecipe
+from equipoise.runs.network_size import needs_reservoir, streets_with_sums
 from naive_deep import random_samples
 
 COUNT = 6000
+MOST_SUMS = DeepRecipe().sums
 CASES = [("kuhn", MOST_SUMS), ("leduc", MOST_SUMS), ("leduc", 60), ("leduc", 0), ("holdem.flop", MOST_SUMS)]
 
 
@@ -86,7 +88,7 @@ def test_the_scale_of_a_decision_is_the_size_of_its_targets(game: str, most: int
     samples.target[:, 1] *= 3
     memory = Memory(encoding, 0, COUNT, 1.0, most)
     memory.add(samples, np.random.SeedSequence(1))
-    found = memory.scales()
+    found, one_for_all = memory.scales(), memory.scales(by_decision=False)
     weight = samples.iteration / samples.iteration.mean()
     squares = samples.target.astype(np.float64) ** 2
     usual = np.average(squares.mean(axis=1), weights=weight)
@@ -96,6 +98,7 @@ def test_the_scale_of_a_decision_is_the_size_of_its_targets(game: str, most: int
         expected = np.sqrt((sums + FEW * usual) / (weight[here].sum() + FEW))
         assert found[decision][legal] == pytest.approx(expected[legal], rel=1e-5)
         assert (found[decision][~legal] == 1).all()
+        assert one_for_all[decision][legal] == pytest.approx(np.sqrt(usual), rel=1e-5)
     own = np.flatnonzero(encoding.tree.player[encoding.nodes] == 0)
     assert found[own[-1], 1] > 1.5 * found[own[-1], 0] > 1.5 * found[own[0], 0]
 
@@ -113,6 +116,7 @@ def test_it_comes_back_from_its_arrays(game: str, most: int) -> None:
 
 
 def test_only_large_games_need_a_reservoir() -> None:
-    assert not needs_reservoir(build_tree("kuhn")) and not needs_reservoir(build_tree("leduc"))
-    assert needs_reservoir(build_tree("holdem.flop"))
-    assert [streets_with_sums(build_tree("holdem.limit"), player) for player in range(2)] == [[0], [0]]
+    for game, needs in (("kuhn", False), ("leduc", False), ("holdem.flop", True)):
+        assert needs_reservoir(build_tree(game), MOST_SUMS) == needs
+        assert needs_reservoir(build_tree(game), 0)
+    assert [streets_with_sums(build_tree("holdem.limit"), player, MOST_SUMS) for player in range(2)] == [[0], [0]]

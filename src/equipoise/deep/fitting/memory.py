@@ -18,7 +18,7 @@ from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
-from equipoise.runs.network_size import MOST_SUMS, streets_with_sums
+from equipoise.runs.network_size import streets_with_sums
 
 SCALE_SAMPLES = 1 << 22  # samples of a reservoir that are read for the scales
 FEW = 20.0  # samples that a decision needs for a scale of its own
@@ -121,14 +121,13 @@ class Memory:
     `most_sums` is the largest number of information sets of a street for which sums are kept.
     """
 
-    def __init__(
-        self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int = MOST_SUMS
-    ) -> None:
+    def __init__(self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int) -> None:
         self.encoding, self.weight_power = encoding, weight_power
         self.rows = SumRows.of(encoding, player, most_sums)
         shape = len(self.rows.hand), encoding.actions
         self.sums = Sums(np.zeros(shape[0]), np.zeros(shape), np.zeros((len(encoding.nodes), encoding.actions)))
-        self.rest = Reservoir(capacity, encoding.actions)
+        own = encoding.tree.player[encoding.nodes] == player
+        self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.rest_weight = 0.0  # of all samples ever added to the reservoir
         self.seen = 0  # number of samples ever added
 
@@ -156,11 +155,11 @@ class Memory:
         each = np.arange(1 + int(samples.max(initial=0)), dtype=np.float64) ** self.weight_power
         return (each * (self.rest.seen / max(self.weight, 1e-30))).astype(np.float32)
 
-    def scales(self) -> F32:
+    def scales(self, *, by_decision: bool = True) -> F32:
         """[decision, action] the root mean square of the targets, by which they are divided.
 
-        Squared errors then count by how much the samples of a decision vary: weighted least squares. Otherwise a
-        network would spend its precision on the few largest pots. A decision with few samples is about as all others.
+        By decision, squared errors count by how much its samples vary: weighted least squares. Otherwise a network
+        spends its precision on the few largest pots. A decision with few samples is about as all others.
         """
         encoding, rows, rest = self.encoding, self.rows, self.rest
         square, total = np.zeros_like(self.sums.square), np.zeros(len(encoding.nodes))
@@ -171,7 +170,7 @@ class Memory:
         total = read * total + np.bincount(rows.decision, self.sums.weight, len(encoding.nodes))
         usual = max(square.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
         few = FEW * self.weight / max(self.seen, 1)
-        mean = (square + few * usual) / (total[:, np.newaxis] + few)
+        mean = (square + few * usual) / (total[:, np.newaxis] + few) if by_decision else np.full_like(square, usual)
         return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
 
     @cached_property

@@ -27,6 +27,7 @@ class FitSettings(NamedTuple):
     steps: int
     batch: int
     learning_rate: float  # at the first step; falls linearly to zero
+    scales: bool = True  # a scale for each decision and action
     is_strategy: bool = False  # targets are probabilities, and outputs pass a softmax
 
 
@@ -40,7 +41,7 @@ def train_network(
     gradient, mean, spread = (torch.zeros_like(parameters) for _ in range(3))
     network, slopes = Network(shape, parameters[None]), Network(shape, gradient[None])
     if not settings.is_strategy:
-        network.part["scale"][0].copy_(torch.from_numpy(memory.scales()))
+        network.part["scale"][0].copy_(torch.from_numpy(memory.scales(by_decision=settings.scales)))
     scale = network.part["scale"][0].cpu().numpy()
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
     weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where)

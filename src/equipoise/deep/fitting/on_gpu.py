@@ -84,7 +84,7 @@ class GraphTrainer:
         self.weights[: len(weights)].copy_(torch.from_numpy(weights))
         self.size.fill_(len(memory))
         if not self.settings.is_strategy:
-            self.scales.copy_(torch.from_numpy(self.memory.scales()))
+            self.scales.copy_(torch.from_numpy(self.memory.scales(by_decision=self.settings.scales)))
         new = self.memory.summed(self.scales.cpu().numpy())
         self.summed.weight.copy_(torch.from_numpy(new.weight))
         self.summed.target.copy_(torch.from_numpy(new.target))

@@ -24,7 +24,7 @@ ABOUT = "Leduc and flop hold'em: changes to Deep CFR beyond the papers at equal 
 BASE = "external sampling"
 SETTINGS: dict[str, Any] = {"growth": 1, "learning_rate": 0.003, "warm_start": True, "device": "cpu"}
 LEDUC = {**SETTINGS, "hidden": 64, "traversals": 3000, "memory": 2_000_000, "steps": 50, "batch": 16_384, "keep": 512}
-FLOP = {**SETTINGS, "hidden": 32, "traversals": 4096, "memory": 4_000_000, "steps": 60, "batch": 1024, "keep": 16}
+FLOP = {**SETTINGS, "hidden": 32, "traversals": 4096, "memory": 4_000_000, "steps": 60, "batch": 1024, "keep": 64}
 
 
 class Case(NamedTuple):
@@ -40,16 +40,20 @@ CASES = {
         BASE: {},
         "4 holes a board": {"holes": 4, "traversals": 750},
         "4 holes, whole": {"holes": 4, "whole": 100, "traversals": 200},
+        "no scales": {"scales": False},
+        "no sums": {"sums": 0},
         "weights t^2": {"weight_power": 2},
     }),
     "flop": Case("holdem.flop", FLOP, {
         BASE: {},
         "8 holes, whole up to 6": {"holes": 8, "whole": 6, "traversals": 512},
-        "whole up to 30": {"whole": 30},
-        "strength of hands": {"strength": True},
+        "percentile of hands": {"strength": True},
+        "no scales": {"scales": False},
+        "no sums": {"sums": 0},
+        "neither": {"scales": False, "sums": 0},
         "late samples thinned, 1/2": {"thin": 0.5, "traversals": 6144},
         "late samples thinned": {"thin": 1.0, "traversals": 8192},
-        "weights t^2": {"weight_power": 2},
+        "thinned, 8 holes, whole up to 6": {"thin": 1.0, "holes": 8, "whole": 6, "traversals": 1024},
     }),
 }  # fmt: skip
 
