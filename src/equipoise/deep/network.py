@@ -5,7 +5,7 @@ are embedded in 64 numbers each (a card is the sum of its rank, its suit and its
 embedding), three card layers of 192, two betting layers of 64, three combined layers of 64, normalised output.
 
 What a network gives is multiplied by the *scale* of the decision and the action, a constant that is set before a
-training (`fitting/on_cpu.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
+training (`fitting/memory.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
 
 A network is one flat vector, and every function here takes a stack of them, [network, parameter]: a snapshot is a copy,
 a checkpoint an array, and the networks of all iterations answer in one call. The first combined layer is a sum of a
