@@ -16,7 +16,7 @@ import torch
 from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, train_network
+from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, rate_share, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.network import Network
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
@@ -112,6 +112,14 @@ def test_a_gradient_that_forgets_a_term_differs(cut: str) -> None:
     assert loss == pytest.approx(wrong_loss, rel=1e-12)
     learnt = slice(encoded("leduc").shape(HIDDEN).parameters)
     assert not torch.allclose(gradient[learnt], wrong[learnt], rtol=1e-3, atol=1e-6)
+
+
+def test_the_learning_rate_rises_and_falls_to_zero() -> None:
+    shares = [rate_share(step, 100) for step in range(101)]
+    assert shares[0] == 0.05 and max(shares) < 1 and shares[-1] == 0
+    assert shares[: (top := shares.index(max(shares))) + 1] == sorted(shares[: top + 1]) and 10 < top < 25
+    assert shares[top:] == sorted(shares[top:], reverse=True)
+    assert rate_share(0, 1) == 1
 
 
 @pytest.mark.parametrize("most_sums", [0, 100], ids=["single samples", "sums"])

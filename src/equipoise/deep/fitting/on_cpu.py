@@ -1,4 +1,4 @@
-"""Training a network on a memory: weighted squared errors, Adam, clipped gradients, a learning rate that falls to zero.
+"""Training a network on a memory: weighted squared errors, Adam, clipped gradients, a rate that rises and falls.
 
 (Brown and others 2019, section 5.1.) The gradient is written by hand: for batches of some hundred pairs, torch's
 automatic one spends three times as long on bookkeeping as on arithmetic. The tests compare the two. On a GPU, steps are
@@ -18,6 +18,7 @@ from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
 
 CLIP = 1.0
+RISE = 0.2  # of the steps
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # Adam's decay rates and epsilon (Kingma and Ba 2015)
 
 
@@ -26,7 +27,7 @@ class FitSettings(NamedTuple):
 
     steps: int
     batch: int
-    learning_rate: float  # at the first step; falls linearly to zero
+    learning_rate: float  # the largest: see `rate_share`
     scales: bool = True  # a scale for each decision and action
     is_strategy: bool = False  # targets are probabilities, and outputs pass a softmax
 
@@ -55,11 +56,20 @@ def train_network(
         gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
         mean.lerp_(gradient, 1 - FIRST)
         spread.mul_(SECOND).addcmul_(gradient, gradient, value=1 - SECOND)
-        rate = settings.learning_rate * (1 - step / settings.steps) / (1 - FIRST ** (step + 1))
+        rate = settings.learning_rate * rate_share(step, settings.steps) / (1 - FIRST ** (step + 1))
         parameters.addcdiv_(mean, (spread / (1 - SECOND ** (step + 1))).sqrt_().add_(SMALL), value=-rate)
         if 2 * step >= settings.steps:
             losses += loss
     return parameters, float(losses) / max(settings.steps // 2, 1)
+
+
+def rate_share(step: int, steps: int) -> float:
+    """The learning rate of a step as a share of the largest: it rises over the first steps, and falls to zero.
+
+    The first steps of Adam are as large as the rate allows, whatever the gradient: without the rise, they now and then
+    ruin a network that continues the last iteration's.
+    """
+    return min((step + 1) / (RISE * steps), 1 - step / steps)
 
 
 class BatchTensors(NamedTuple):

@@ -20,6 +20,7 @@ from equipoise.deep.fitting.on_cpu import (
     BatchTensors,
     FitSettings,
     backward,
+    rate_share,
 )
 from equipoise.deep.network import Network, NetworkShape, Tensor
 
@@ -45,6 +46,8 @@ class GraphTrainer:
         self.size, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
         self.scales = torch.ones((shape.decisions, shape.actions), device=device)
         self.size = self.size.double()
+        shares = [rate_share(step, settings.steps) for step in range(settings.steps + WARM_UP + 1)]
+        self.rates = torch.tensor(shares, device=device)
         self.rows = torch.arange(settings.batch, device=device)
         decisions = len(where.encoding.nodes)
         self.every = torch.arange(decisions, device=device) if decisions <= settings.batch else None
@@ -127,7 +130,7 @@ class GraphTrainer:
         self.gradient *= (CLIP / (self.gradient.norm() + 1e-6)).clamp_max(1)
         self.mean.lerp_(self.gradient, 1 - FIRST)
         self.spread.mul_(SECOND).addcmul_(self.gradient, self.gradient, value=1 - SECOND)
-        rate = self.settings.learning_rate * (1 - self.step_number / self.settings.steps)
+        rate = self.settings.learning_rate * self.rates.index_select(0, self.step_number.long().reshape(1))
         self.step_number += 1
         rate = rate / (1 - FIRST**self.step_number)
         usual = (self.spread / (1 - SECOND**self.step_number)).sqrt() + SMALL

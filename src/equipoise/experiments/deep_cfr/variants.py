@@ -38,22 +38,17 @@ class Case(NamedTuple):
 CASES = {
     "Leduc": Case("leduc", LEDUC, {
         BASE: {},
-        "4 holes a board": {"holes": 4, "traversals": 750},
         "4 holes, whole": {"holes": 4, "whole": 100, "traversals": 200},
         "no scales": {"scales": False},
         "no sums": {"sums": 0},
-        "weights t^2": {"weight_power": 2},
     }),
     "flop": Case("holdem.flop", FLOP, {
         BASE: {},
-        "8 holes, whole up to 6": {"holes": 8, "whole": 6, "traversals": 512},
-        "percentile of hands": {"strength": True},
         "no scales": {"scales": False},
         "no sums": {"sums": 0},
         "neither": {"scales": False, "sums": 0},
-        "late samples thinned, 1/2": {"thin": 0.5, "traversals": 6144},
         "late samples thinned": {"thin": 1.0, "traversals": 8192},
-        "thinned, 8 holes, whole up to 6": {"thin": 1.0, "holes": 8, "whole": 6, "traversals": 1024},
+        "thinned, percentile of hands": {"thin": 1.0, "traversals": 8192, "strength": True},
     }),
 }  # fmt: skip
 
