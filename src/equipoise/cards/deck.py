@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any
-
-import numpy as np
 
 from equipoise.core.errors import InputError, shown
 
@@ -115,12 +112,6 @@ def check_hole_cards(count: int, part: str) -> None:
 def hole_index(cards: Iterable[int]) -> int:
     """The index of a set of cards among all sets of that size."""
     return sum(comb(card, i + 1) for i, card in enumerate(sorted(cards)))
-
-
-def hole_indices(holes: Any) -> Any:
-    """The indices of many holes, int64[hole]. IN: uint8[hole, card]."""
-    terms = np.array([[comb(card, i + 1) for i in range(holes.shape[1])] for card in range(FULL_DECK.size)], np.int64)
-    return terms[np.sort(holes, axis=1), np.arange(holes.shape[1])].sum(axis=1)
 
 
 def hole_cards(index: int, count: int = 2) -> tuple[int, ...]:

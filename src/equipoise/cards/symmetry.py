@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from equipoise.cards.deck import Deck, hole_cards, hole_index
-from equipoise.core.jit import F64, U8, U16, U64, inlined, kernel
+from equipoise.core.jit import F64, I64, U8, U16, U64, inlined, kernel
 
 Renaming: TypeAlias = tuple[int, ...]  # [suit] its new name
 
@@ -26,6 +26,13 @@ _0, _16, _LANE = np.uint64(0), np.uint64(16), np.uint64(0x1FFF)
 def hole_card_table(deck: Deck, count: int) -> U8:
     """[hole, card] the cards of each hole."""
     return np.array([hole_cards(hole, count) for hole in range(deck.holes(count))], np.uint8)
+
+
+def hole_indices(deck: Deck, holes: U8) -> I64:
+    """[hole] their indices. IN: uint8[hole, card]."""
+    terms = np.array([[comb(card, i + 1) for i in range(holes.shape[1])] for card in range(deck.size)], np.int64)
+    found: I64 = terms[np.sort(holes, axis=1), np.arange(holes.shape[1])].sum(axis=1)
+    return found
 
 
 @cache

@@ -20,8 +20,7 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe
-from equipoise.cards.deck import hole_indices
-from equipoise.cards.symmetry import hole_card_table
+from equipoise.cards.symmetry import hole_card_table, hole_indices
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, I64, U8, U64, inlined, kernel
 from equipoise.core.progress import Progress
@@ -214,7 +213,7 @@ class HandKeys:
         fill_board_keys(np.array(board, np.uint8), chosen, self.plan, self.buffers(), keys)
         if self.strength:
             street = self.plan.seen.tolist().index(rules.hole_cards + len(board))
-            keys |= in_key(self.percentiles.buckets_of_board(street, board)[hole_indices(chosen)])
+            keys |= in_key(self.percentiles.buckets_of_board(street, board)[hole_indices(rules.deck, chosen)])
         return keys
 
     def add_strengths(self, keys: U64) -> None:
