@@ -42,21 +42,21 @@ def feature_count(tree: BettingTree) -> int:
 
 def bytes_of_sums(tree: BettingTree, most: int) -> int:
     """Memory of the sums of both players: a weight and a number for each action of an information set."""
-    hands = lossless_hands(tree.rules)
-    decisions = [
-        np.count_nonzero((tree.kind == DECISION) & (tree.player == player) & (tree.street == street)) * hands[street]
-        for player in range(PLAYERS)
-        for street in streets_with_sums(tree, player, most)
-    ]
+    rows = sum(count for player in range(PLAYERS) for count in infosets_by_street(tree, player) if count <= most)
     squares = PLAYERS * int(np.count_nonzero(tree.kind == DECISION)) * most_actions(tree)
-    return 8 * (int(sum(decisions)) * (1 + most_actions(tree)) + squares)
+    return 8 * (rows * (1 + most_actions(tree)) + squares)
 
 
 def streets_with_sums(tree: BettingTree, player: int, most: int) -> list[int]:
     """The streets on which a player has at most `most` information sets."""
-    own = (tree.kind == DECISION) & (tree.player == player)
+    return [street for street, count in enumerate(infosets_by_street(tree, player)) if count <= most]
+
+
+def infosets_by_street(tree: BettingTree, player: int) -> list[int]:
+    """The number of a player's information sets on each street."""
+    own = tree.street[(tree.kind == DECISION) & (tree.player == player)]
     hands = lossless_hands(tree.rules)
-    return [s for s in range(tree.rules.rounds) if hands[s] * np.count_nonzero(own & (tree.street == s)) <= most]
+    return [hands[street] * int(np.count_nonzero(own == street)) for street in range(tree.rules.rounds)]
 
 
 def vector_length(tree: BettingTree, hidden: int, strength: bool) -> int:
