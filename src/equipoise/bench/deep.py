@@ -4,7 +4,7 @@ Peer: OpenSpiel's PyTorch Deep CFR with the settings of its own example (`exampl
 and 375 training steps a player and iteration, batches of 256, one hidden layer of 64), one thread each. To reach a
 NashConv, both are measured every few iterations until they are below it. CPU time counts, without that of measuring;
 the average-strategy network is trained once, after the last iteration. Limit hold'em has no peer: OpenSpiel's walks
-take too long.
+take too long. On a GPU, training steps are also compared with the most that it does: a large product of matrices.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
-from equipoise.bench.measure import Benchmark, Work, compare
+from equipoise.bench.measure import Benchmark, Work, compare, rate
+from equipoise.core.machine import thread_count
 from equipoise.deep.encoding import Evaluator
 from equipoise.deep.fitting.on_cpu import FitSettings, train_network
+from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
-from equipoise.deep.network import Network, Tensor
+from equipoise.deep.network import Network, NetworkShape, Tensor
 from equipoise.deep.torch_door import find_device
 from equipoise.measure.best_response import exploitability
 from equipoise.runs.deep_recipe import DeepRecipe
@@ -64,9 +67,9 @@ def run() -> list[Benchmark]:
     return rows + [row for device in devices for row in _holdem(device)]
 
 
-def _solver(tree: BettingTree, algorithm: str, seed: int, **more: Any) -> DeepCFR:
+def _solver(tree: BettingTree, algorithm: str, seed: int, threads: int = 1, **more: Any) -> DeepCFR:
     recipe = DeepRecipe.model_validate({"algorithm": algorithm, **OURS, **more})
-    return DeepCFR(tree, recipe, seed=seed)
+    return DeepCFR(tree, recipe, seed=seed, threads=threads)
 
 
 def _peer() -> Any:
@@ -180,17 +183,61 @@ def _rates(solver: DeepCFR, peer: Any) -> list[Benchmark]:
 
 
 def _holdem(device: str) -> list[Benchmark]:
-    """Limit hold'em."""
-    count, steps, batch = 200 if device == "cpu" else 20_000, 20, 10_000
-    solver = _solver(build_tree("holdem.limit"), "deep-cfr", 1, device=device, traversals=count, memory=1_000_000)
+    """Limit hold'em: on one core, or on a GPU with all of them."""
+    on_gpu = device != "cpu"
+    count, threads = (20_000, thread_count(0)) if on_gpu else (200, 1)
+    more: dict[str, Any] = {"hidden": 64} if on_gpu else {}
+    tree = build_tree("holdem.limit")
+    solver = _solver(tree, "deep-cfr", 1, threads, device=device, traversals=count, memory=1_000_000, **more)
     solver.run(1)
     name = f"limit hold'em, {device}"
-    walks, fits = Work(lambda: _traverse(solver, count), count), Work(lambda: _fit(solver, steps, batch), steps)
-    return [
+    walks = Work(lambda: _traverse(solver, count), count)
+    found = [
         compare(f"{name}, traversals", "traversals/s", walks, "", None),
-        compare(f"{name}, batches of {batch:,}", "training steps/s", fits, "", None, rounds=3),
         _network_share(name, solver, count),
     ]
+    if on_gpu:
+        return found + [row for batch in (8192, 32_768) for row in _gpu_steps(name, solver, batch)]
+    steps, batch = 20, 10_000
+    fits = Work(lambda: _fit(solver, steps, batch), steps)
+    return [*found, compare(f"{name}, batches of {batch:,}", "training steps/s", fits, "", None, rounds=3)]
+
+
+def _gpu_steps(name: str, solver: DeepCFR, batch: int) -> list[Benchmark]:
+    """Recorded training steps a second, and their arithmetic beside that of a large product of matrices."""
+    steps, size = 300, 8192
+    memory = solver.memories[0]
+    trainer = GraphTrainer(solver.shape, memory, solver.where, FitSettings(steps, batch, 1e-3))
+    square = torch.rand((size, size), device=solver.where.device)
+
+    def product() -> None:
+        (square @ square)[0, 0].item()  # waits for the GPU
+
+    fits = Work(lambda: trainer.fit(solver.networks[0], np.random.SeedSequence(1)), steps)
+    about = f"{name}, batches of {batch:,}, networks of {solver.shape.parameters:,} parameters"
+    made = compare(about, "training steps/s", fits, "", None, rounds=3)
+    rows = len(memory.rows.hand) + batch
+    flops = step_flops(solver.shape, rows, len(solver.encoding.nodes), rows)
+    best = max(rate(Work(product, 2.0 * size**3), 0.3) for _ in range(3))
+    return [made, Benchmark(f"{about}, arithmetic", "TFLOP/s", made.ours * flops / 1e12,
+                            f"a product of {size:,} x {size:,} in TF32", best / 1e12)]  # fmt: skip
+
+
+def step_flops(shape: NetworkShape, hands: int, decisions: int, pairs: int) -> float:
+    """Arithmetic of a training step: each weight is a product and a sum in the forward pass, in the gradient of the
+    weights and in that of the layer below, which embeddings do not have.
+    """
+    found = 0.0
+    for name, size in zip(shape.parts, shape.sizes, strict=True):
+        if name.endswith("_bias") or name == "scale":
+            continue
+        if name in ("hole", "board"):
+            inputs = shape.rules.deck.size * (1 if name == "hole" else shape.hands.deals - 1)
+            found += 2 * 2 * hands * inputs * shape.hidden
+        else:
+            rows = hands if "card" in name else decisions if "bet" in name else pairs
+            found += 3 * 2 * rows * size
+    return found
 
 
 def _evaluators(solver: DeepCFR, kind: type[Evaluator] = Evaluator) -> tuple[Evaluator, Evaluator]:
@@ -236,4 +283,5 @@ def _network_share(name: str, solver: DeepCFR, count: int) -> Benchmark:
     solver.traversals.run(0, count, timed, 1, np.random.SeedSequence(2))
     total = time.perf_counter() - start
     inside = sum(evaluator.seconds for evaluator in timed if isinstance(evaluator, _Timed))
-    return Benchmark(f"{name}, share of traversals in the network", "of the time", inside / total, "", 0)
+    share = inside / (total * solver.threads)
+    return Benchmark(f"{name}, share of traversals in the network", "of the time", share, "", 0)
