@@ -23,7 +23,7 @@ from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.rules import GameRules
 from equipoise.measure.stats import interval
 from equipoise.play.dealing import dealt
-from equipoise.play.match import Match, match
+from equipoise.play.match import CHUNK, Match, match
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import MOST_ACTIONS, build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -247,6 +247,15 @@ def test_matches_are_the_same_on_any_number_of_threads_and_pay_zero_sums() -> No
     assert results[0].mbb_per_hand < -results[0].ci95
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_match_ends_in_time_with_the_first_hands_of_a_longer_one(threads: int) -> None:
+    one, two = (load_player(name, "holdem.limit") for name in ("uniform", "always-raise"))
+    short = match(one, two, hands=10**9, minutes=0.001, threads=threads, seed=4)
+    assert 0 < short.hands < 10**9 and short.hands % (2 * CHUNK) == 0
+    assert short.mbb_per_hand == match(one, two, hands=short.hands, seed=4).mbb_per_hand
+    assert match(one, two, hands=2_000, minutes=60, seed=4).hands == 2_000
+
+
 def test_known_results_of_named_agents() -> None:
     for game in ("holdem.limit", "holdem.nolimit"):
         agents = {name: load_player(name, game) for name in ("always-fold", "always-raise", "always-call")}
@@ -308,6 +317,8 @@ def test_two_games_do_not_meet() -> None:
         match(load_player("uniform", "leduc"), load_player("uniform", "kuhn"), hands=10)
     with pytest.raises(InputError, match="hands"):
         match(load_player("uniform", "leduc"), load_player("uniform", "leduc"), hands=1)
+    with pytest.raises(InputError, match="minutes"):
+        match(load_player("uniform", "leduc"), load_player("uniform", "leduc"), hands=10, minutes=0)
 
 
 def test_a_row_is_post_processed_alone() -> None:

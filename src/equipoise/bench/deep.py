@@ -241,7 +241,8 @@ def step_flops(shape: NetworkShape, hands: int, decisions: int, pairs: int) -> f
 
 
 def _evaluators(solver: DeepCFR, kind: type[Evaluator] = Evaluator) -> tuple[Evaluator, Evaluator]:
-    one, two = (kind(solver.where, Network(solver.shape, network[None])) for network in solver.networks)
+    where = solver.traversals.where
+    one, two = (kind(where, Network(solver.shape, network[None].to(where.device))) for network in solver.networks)
     return one, two
 
 

@@ -53,13 +53,9 @@ def measure_agent(
     if method not in METHODS:
         raise InputError(f"unknown method {shown(method)}", remedy=f"use {', '.join(METHODS)}")
     if current:
-        if not isinstance(what, str):
-            raise InputError("the current strategy of an agent", remedy="name a run")
-        what += ("&" if "?" in what else "?") + "strategy=current"
+        what = _with_option(what, "strategy=current", "the current strategy of an agent", "name a run")
     if device is not None:
-        if not isinstance(what, str):
-            raise InputError("a device for an agent", remedy="name a run of networks")
-        what += ("&" if "?" in what else "?") + f"device={device}"
+        what = _with_option(what, f"device={device}", "a device for an agent", "name a run of networks")
     if reference_flops is not None and reference is None:
         raise InputError("flops of a reference, and no reference", remedy="name it")
     by_flops = any(option is not None for option in (sample_flops, out, reference))
@@ -103,6 +99,13 @@ def measure_agent(
         rules, agent, menu=own_menu, sample_flops=sample_flops, seed=seed, threads=threads, out=out,
         progress=stage(progress, "best response"),
     )  # fmt: skip
+
+
+def _with_option(what: Measurable, option: str, refused: str, remedy: str) -> str:
+    """A name with one more option; an agent has none."""
+    if not isinstance(what, str):
+        raise InputError(refused, remedy=remedy)
+    return what + ("&" if "?" in what else "?") + option
 
 
 def is_small(rules: GameRules, menu: BetMenu | str | None = None) -> bool:

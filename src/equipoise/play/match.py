@@ -157,22 +157,26 @@ class Match:
         """Whether both are table agents."""
         return isinstance(self.one, TableAgent) and isinstance(self.two, TableAgent)
 
-    def play(self, deals: int, threads: int = 0) -> Iterator[Chunk]:
-        """Play deals, each twice; chunks come in order on any number of threads."""
+    def play(self, deals: int, threads: int = 0, end: float | None = None) -> Iterator[Chunk]:
+        """Play deals, each twice; chunks come in order on any number of threads. `end` is a time after which no chunk
+        begins (except the first); those that have begun are finished, so that slow hands are not left out.
+        """
         size = CHUNK if self.is_fast and not self.aivat else SLOW_CHUNK
         tasks = (
             (min(size, deals - start), np.random.SeedSequence(self.seed, spawn_key=(start // size,)))
             for start in range(0, deals, size)
+            if end is None or start == 0 or time.monotonic() < end
         )
         count = thread_count(threads)
         if count == 1 or not (can_fork(self.one, self.two) and is_memoryless(self.one) and is_memoryless(self.two)):
             yield from (self.play_chunk(*task) for task in tasks)
             return
         waiting: deque[Future[Chunk]] = deque()
+        ahead = 2 * count if end is None else count - 1  # with an end, chunks that wait would outlast it
         with self._players(count) as play:
             for task in tasks:
                 waiting.append(play(*task))
-                if len(waiting) > 2 * count:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -278,17 +282,20 @@ def match(
     aivat: bool = False,
     log: str | Path | None = None,
     progress: Fraction | None = None,
+    minutes: float | None = None,
 ) -> MatchResult:
     """Play a match between two agents, functions of a view, or names (`agents/named.py`).
 
     `game` is for functions and named agents, if the opponent has none; `menu` is the bet menu of named agents. `aivat`
     adds an estimate with less variance (`measure/aivat.py`); `log` is a file for all hands (`logs.py`); `progress` gets
-    the fraction done.
+    the fraction done. After some `minutes` no more hands begin; the result says how many were played.
 
     >>> match("always-raise", "always-fold", game="leduc", hands=100).mbb_per_hand
     1000.0
     """
     check_count(hands, "hands", LEAST_HANDS)
+    if minutes is not None and not minutes > 0:
+        raise InputError(f"{minutes} minutes", remedy="play for some time")
     threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)
@@ -297,10 +304,11 @@ def match(
         check_hole_cards(table.rules.hole_cards, "AIVAT")
     if table.is_fast:
         table.play_chunk(1, np.random.SeedSequence(seed))  # compiles, on a first run
-    start = time.perf_counter()
+    start = time.monotonic()
+    end = None if minutes is None else start + 60 * minutes
     by_player, chips, corrected, done = Moments(PLAYERS), Moments(), Moments(), 0
     with LogWriter(log, table.rules) if log is not None else nullcontext() as writer:
-        for chunk in table.play(deals, threads):
+        for chunk in table.play(deals, threads, end):
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
             if chunk.corrected is not None:
@@ -309,14 +317,15 @@ def match(
                 _write(writer, chunk, table, PLAYERS * done)
             done += len(chunk.values)
             if progress:
-                progress(done / deals)
+                spent = 0.0 if minutes is None else (time.monotonic() - start) / (60 * minutes)
+                progress(min(1.0, max(done / deals, spent)))
     unit = 1000 / table.rules.big_blind
     mean, half = chips.interval(unit)
     first, second = (unit * by_player.mean).tolist()
     comparison = compare_moments(table.rules, chips, corrected) if aivat else None
     return MatchResult(
-        (one.name, two.name), table.rules.name, PLAYERS * deals, mean, half, (first, second),
-        duplicate, time.perf_counter() - start, comparison.as_json() if comparison else None, seed,
+        (one.name, two.name), table.rules.name, PLAYERS * done, mean, half, (first, second),
+        duplicate, time.monotonic() - start, comparison.as_json() if comparison else None, seed,
     )  # fmt: skip
 
 

@@ -27,6 +27,9 @@ def match(
         typer.Argument(metavar="A B [C ...]", help="Run folders, strategy files or named agents, options after '?'."),
     ],
     hands: Annotated[int, typer.Option(min=4, help="Number of hands per pair of agents.")] = 100_000,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.001, help="Two agents: maximum minutes; the result says how many hands.")
+    ] = None,
     game: Game = "",
     menu: Annotated[str | None, typer.Option(help="Bet menu of named agents in no-limit games.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the cards and the actions.")] = 1,
@@ -47,7 +50,7 @@ def match(
     The result is a win rate in mbb/hand with its 95% interval.
     """
     if len(agents) > 2:
-        refuse_options(context, "is for two agents", "log", "aivat")
+        refuse_options(context, "is for two agents", "log", "aivat", "minutes")
     else:
         refuse_options(context, "is for three agents and more", "out")
     if log is None and out is None:
@@ -71,7 +74,7 @@ def match(
         else:
             result = equipoise.match(
                 *players, hands=hands, duplicate=duplicate, aivat=aivat, seed=seed, threads=threads, log=log,
-                progress=progress,
+                progress=progress, minutes=minutes,
             )  # fmt: skip
     if len(players) > 2:
         if as_json:
