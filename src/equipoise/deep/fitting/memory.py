@@ -20,7 +20,6 @@ from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.runs.network_size import streets_with_sums
 
-SCALE_SAMPLES = 1 << 22  # samples of a reservoir that are read for the scales
 FEW = 20.0  # samples that a decision needs for a scale of its own
 ELSEWHERE = -1
 
@@ -65,10 +64,11 @@ def _street_keys(encoding: Encoding, street: int) -> U64:
 
 
 class Sums(NamedTuple):
-    """Weighted sums of samples."""
+    """Weighted sums of samples: by row where there are rows, and by decision of all samples ever added."""
 
     weight: F64  # [row]
     target: F64  # [row, action]
+    total: F64  # [decision] weights
     square: F64  # [decision, action] of targets
 
 
@@ -81,6 +81,10 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
     others = 0
     for sample in range(new.key.size):
         decision = decisions[new.node[sample]]
+        weight = np.float64(new.iteration[sample]) ** power
+        sums.total[decision] += weight
+        for action in range(new.target.shape[1]):
+            sums.square[decision, action] += weight * np.float64(new.target[sample, action]) ** 2
         if rows.first[decision] == ELSEWHERE:
             rest[others] = sample
             others += 1
@@ -94,25 +98,10 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
             else:
                 high = middle
         row = rows.first[decision] + low - start
-        weight = np.float64(new.iteration[sample]) ** power
         sums.weight[row] += weight
         for action in range(new.target.shape[1]):
-            target = np.float64(new.target[sample, action])
-            sums.target[row, action] += weight * target
-            sums.square[decision, action] += weight * target * target
+            sums.target[row, action] += weight * np.float64(new.target[sample, action])
     return others
-
-
-@kernel
-def add_squares(samples: Samples, size: int, step: int, power: float, decisions: I32, square: F64, total: F64) -> None:
-    """Weighted squares of the targets of a reservoir. IN: samples, their number, which of them to read, int32[node]
-    decisions; IN OUT: float64[decision, action], float64[decision] weights.
-    """
-    for sample in range(0, size, step):
-        decision, weight = decisions[samples.node[sample]], np.float64(samples.iteration[sample]) ** power
-        total[decision] += weight
-        for action in range(square.shape[1]):
-            square[decision, action] += weight * np.float64(samples.target[sample, action]) ** 2
 
 
 class Memory:
@@ -124,12 +113,15 @@ class Memory:
     def __init__(self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int) -> None:
         self.encoding, self.weight_power = encoding, weight_power
         self.rows = SumRows.of(encoding, player, most_sums)
-        shape = len(self.rows.hand), encoding.actions
-        self.sums = Sums(np.zeros(shape[0]), np.zeros(shape), np.zeros((len(encoding.nodes), encoding.actions)))
+        rows, decisions, actions = len(self.rows.hand), len(encoding.nodes), encoding.actions
+        self.sums = Sums(
+            np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions))
+        )  # fmt: skip
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.rest_weight = 0.0  # of all samples ever added to the reservoir
         self.seen = 0  # number of samples ever added
+        self.latest = 0  # iteration of a sample
 
     def __len__(self) -> int:
         """The numbers that are kept: single samples and rows of sums."""
@@ -140,6 +132,7 @@ class Memory:
         rest = np.empty(len(new.key), np.int64)
         rest = rest[: add_to_sums(new, self.weight_power, self.encoding.decision, self.rows, self.sums, rest)]
         self.seen += len(new.key)
+        self.latest = max(self.latest, int(new.iteration.max(initial=0)))
         self.rest_weight += float((new.iteration[rest].astype(np.float64) ** self.weight_power).sum())
         self.rest.add(new if len(rest) == len(new.key) else new.take(rest), seed)
 
@@ -151,8 +144,7 @@ class Memory:
     @property
     def iteration_weights(self) -> F32:
         """[iteration] what a sample of the reservoir counts for: the mean over all samples ever added is one."""
-        samples = self.rest.samples.iteration[: len(self.rest)]
-        each = np.arange(1 + int(samples.max(initial=0)), dtype=np.float64) ** self.weight_power
+        each = np.arange(1 + self.latest, dtype=np.float64) ** self.weight_power
         return (each * (self.rest.seen / max(self.weight, 1e-30))).astype(np.float32)
 
     def scales(self, *, by_decision: bool = True) -> F32:
@@ -161,13 +153,7 @@ class Memory:
         By decision, squared errors count by how much its samples vary: weighted least squares. Otherwise a network
         spends its precision on the few largest pots. A decision with few samples is about as all others.
         """
-        encoding, rows, rest = self.encoding, self.rows, self.rest
-        square, total = np.zeros_like(self.sums.square), np.zeros(len(encoding.nodes))
-        step = 1 + len(rest) // SCALE_SAMPLES
-        add_squares(rest.samples, len(rest), step, self.weight_power, encoding.decision, square, total)
-        read = rest.seen / max(len(range(0, len(rest), step)), 1)  # samples that each one stands for
-        square = read * square + self.sums.square
-        total = read * total + np.bincount(rows.decision, self.sums.weight, len(encoding.nodes))
+        encoding, square, total = self.encoding, self.sums.square, self.sums.total
         usual = max(square.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
         few = FEW * self.weight / max(self.seen, 1)
         mean = (square + few * usual) / (total[:, np.newaxis] + few) if by_decision else np.full_like(square, usual)
@@ -189,7 +175,7 @@ class Memory:
 
     def arrays(self) -> dict[str, Any]:
         """Its content, for a checkpoint."""
-        counts = np.array([self.seen, self.rest_weight])
+        counts = np.array([self.seen, self.rest_weight, self.latest])
         return {
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
@@ -198,7 +184,8 @@ class Memory:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """The content of a checkpoint."""
-        self.seen, self.rest_weight = int(arrays["counts"][0]), float(arrays["counts"][1])
+        seen, self.rest_weight, latest = arrays["counts"].tolist()
+        self.seen, self.latest = int(seen), int(latest)
         for name, array in self.sums._asdict().items():
             array[:] = arrays[f"sums {name}"]
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})
