@@ -241,8 +241,7 @@ def step_flops(shape: NetworkShape, hands: int, decisions: int, pairs: int) -> f
 
 
 def _evaluators(solver: DeepCFR, kind: type[Evaluator] = Evaluator) -> tuple[Evaluator, Evaluator]:
-    where = solver.traversals.where
-    one, two = (kind(where, Network(solver.shape, network[None].to(where.device))) for network in solver.networks)
+    one, two = (kind(solver.where, Network(solver.shape, network[None])) for network in solver.networks)
     return one, two
 
 

@@ -53,9 +53,8 @@ class DeepCFR:
         self.encoding = Encoding(tree, settings.strength)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
-        walk_on = self.where if settings.walk_device == "same" else self.encoding.on(find_device(settings.walk_device))
         sampling = Sampling(settings.holes, settings.whole, settings.thin, DEEP_CFR in self.algorithms)
-        self.traversals = Traversals(walk_on, threads, sampling)
+        self.traversals = Traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
         self.nodes = 0
@@ -96,10 +95,7 @@ class DeepCFR:
         """One player's traversals and training. Returns the loss."""
         settings = self.settings
         torch.set_num_threads(1)  # chunks of traversals run side by side
-        where = self.traversals.where
-        one, two = (
-            Evaluator(where, Network(self.shape, network[None].to(where.device))) for network in self.networks
-        )  # fmt: skip
+        one, two = (Evaluator(self.where, Network(self.shape, network[None])) for network in self.networks)
         found = self.traversals.run(
             player, settings.traversals_of(self.iteration), (one, two), self.iteration, self._seed(TRAVERSE, player)
         )

@@ -39,7 +39,6 @@ class DeepRecipe(CheckedModel):
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
     keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
     device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint
-    walk_device: Literal["same", "cpu"] = "same"  # where traversals ask networks; neither
 
     @model_validator(mode="after")
     def _whole(self) -> DeepRecipe:
@@ -62,4 +61,4 @@ class DeepRecipe(CheckedModel):
 
     def settings(self) -> dict[str, Any]:
         """What determines the result."""
-        return self.model_dump(exclude={"device", "walk_device"})
+        return self.model_dump(exclude={"device"})
