@@ -224,6 +224,10 @@ def test_a_checkpoint_of_another_game_or_network_is_refused(tmp_path: Path) -> N
     save_arrays(path, FORMAT, header, {**arrays, "networks": arrays["networks"][:, :-1]})
     with pytest.raises(InputError, match="not the networks of this recipe"):
         train(recipe(), tmp_path / "run", 3)
+    for name in ("advantages 1 counts", "advantages 0 sums total"):  # as earlier versions had them
+        save_arrays(path, FORMAT, header, {**arrays, name: arrays[name][:-1]})
+        with pytest.raises(InputError, match=f"not the {name} of this recipe"):
+            train(recipe(), tmp_path / "run", 3)
 
 
 def test_networks_that_diverge_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

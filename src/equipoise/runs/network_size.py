@@ -41,10 +41,10 @@ def feature_count(tree: BettingTree) -> int:
 
 
 def bytes_of_sums(tree: BettingTree, most: int) -> int:
-    """Memory of the sums of both players: a weight and a number for each action of an information set."""
+    """Memory of the sums of both players: a weight and a number for each action, of information sets and decisions."""
     rows = sum(count for player in range(PLAYERS) for count in infosets_by_street(tree, player) if count <= most)
-    squares = PLAYERS * int(np.count_nonzero(tree.kind == DECISION)) * most_actions(tree)
-    return 8 * (rows * (1 + most_actions(tree)) + squares)
+    rows += PLAYERS * int(np.count_nonzero(tree.kind == DECISION))
+    return 8 * rows * (1 + most_actions(tree))
 
 
 def streets_with_sums(tree: BettingTree, player: int, most: int) -> list[int]:

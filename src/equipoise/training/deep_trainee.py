@@ -61,6 +61,10 @@ class DeepTrainee:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint."""
         checkpoint.check("networks", np.empty((PLAYERS, self.learner.shape.length), np.float32))
+        for player, memory in enumerate(self.learner.memories):
+            sizes = memory.arrays()
+            for name in ("counts", "sums total", "sums square"):
+                checkpoint.check(f"advantages {player} {name}", sizes[name])
         self.learner.restore(checkpoint.iteration, checkpoint.nodes, checkpoint.arrays)
 
     def after_checkpoint(self) -> None:

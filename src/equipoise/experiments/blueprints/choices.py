@@ -56,7 +56,7 @@ NO_LIMIT = {
     "bets pot": ("betting=pot",),
     "bets standard": ("betting=standard",),
     "late raises all-in": tuple(f"betting.{street}.raise=['all-in']" for street in ("turn", "river")),
-    "2,000 flop buckets": ("cards.flop.buckets=2000",),
+    "1,000 flop buckets": ("cards.flop.buckets=1000",),
 }
 CARDS_AND_SOLVER: dict[str, tuple[str, ...]] = {
     "100 buckets": buckets(100),
