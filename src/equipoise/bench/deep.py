@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
@@ -26,7 +25,7 @@ from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, NetworkShape, Tensor
-from equipoise.deep.torch_door import find_device
+from equipoise.deep.torch_door import find_device, matrix_product
 from equipoise.measure.best_response import exploitability
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.strategy.profile import Profile
@@ -208,11 +207,7 @@ def _gpu_steps(name: str, solver: DeepCFR, batch: int) -> list[Benchmark]:
     steps, size = 300, 8192
     memory = solver.memories[0]
     trainer = GraphTrainer(solver.shape, memory, solver.where, FitSettings(steps, batch, 1e-3))
-    square = torch.rand((size, size), device=solver.where.device)
-
-    def product() -> None:
-        (square @ square)[0, 0].item()  # waits for the GPU
-
+    product = matrix_product(size, solver.where.device)
     fits = Work(lambda: trainer.fit(solver.networks[0], np.random.SeedSequence(1)), steps)
     about = f"{name}, batches of {batch:,}, networks of {solver.shape.parameters:,} parameters"
     made = compare(about, "training steps/s", fits, "", None, rounds=3)

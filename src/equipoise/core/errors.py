@@ -39,6 +39,12 @@ def check_count(value: int, what: str, least: int = 1, most: int = MOST_COUNT) -
     return value
 
 
+def check_minutes(minutes: float | None) -> None:
+    """Check a limit of time, if there is one."""
+    if minutes is not None and not minutes > 0:
+        raise InputError(f"{minutes} minutes", remedy="play for some time")
+
+
 def shown(value: object, most: int = 40) -> str:
     """Input of any type, quoted for a message: escaped, and cut if it is long. Of a path the end is kept."""
     text = _text(value)

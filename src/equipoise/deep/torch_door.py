@@ -5,6 +5,8 @@ On a GPU, matrix products use TF32 (10 bits of mantissa, sums in float32); on a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from equipoise.core.errors import InputError, shown
@@ -22,3 +24,13 @@ def find_device(name: str = "auto") -> torch.device:
         return torch.device("cpu")
     torch.backends.cuda.matmul.allow_tf32 = True
     return torch.device("cuda")
+
+
+def matrix_product(size: int, device: torch.device) -> Callable[[], None]:
+    """A product of two square matrices that has ended when it returns, to time the most that a device does."""
+    square = torch.rand((size, size), device=device)
+
+    def multiply() -> None:
+        (square @ square)[0, 0].item()  # waits for a GPU
+
+    return multiply

@@ -34,7 +34,7 @@ from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import MOST_RUNOUTS, equities_against, equity_table, needs_table
 from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import hole_card_table
-from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.errors import InputError, check_count, check_minutes, shown
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction, Progress, stage
@@ -147,8 +147,7 @@ def local_best_response(
     responder = Responder(player, street, by_street, holes)
     if hands is not None:
         check_count(hands, "hands", LEAST_HANDS)
-    if minutes is not None and not minutes > 0:
-        raise InputError(f"{minutes} minutes", remedy="play for some time")
+    check_minutes(minutes)
     threads = thread_count(threads) if can_fork(player) else 1
     if needs_table(rules):
         equity_table(rules, threads=threads, progress=stage(progress, "equities before the flop, once"))

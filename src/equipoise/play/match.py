@@ -27,7 +27,7 @@ from equipoise.agents.table import TableAgent
 from equipoise.agents.tree_agent import TreeAgent
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.display import table_html
-from equipoise.core.errors import InputError, check_count
+from equipoise.core.errors import InputError, check_count, check_minutes
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
@@ -294,8 +294,7 @@ def match(
     1000.0
     """
     check_count(hands, "hands", LEAST_HANDS)
-    if minutes is not None and not minutes > 0:
-        raise InputError(f"{minutes} minutes", remedy="play for some time")
+    check_minutes(minutes)
     threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)

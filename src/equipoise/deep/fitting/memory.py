@@ -119,7 +119,6 @@ class Memory:
         )  # fmt: skip
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
-        self.rest_weight = 0.0  # of all samples ever added to the reservoir
         self.seen = 0  # number of samples ever added
         self.latest = 0  # iteration of a sample
 
@@ -133,13 +132,12 @@ class Memory:
         rest = rest[: add_to_sums(new, self.weight_power, self.encoding.decision, self.rows, self.sums, rest)]
         self.seen += len(new.key)
         self.latest = max(self.latest, int(new.iteration.max(initial=0)))
-        self.rest_weight += float((new.iteration[rest].astype(np.float64) ** self.weight_power).sum())
         self.rest.add(new if len(rest) == len(new.key) else new.take(rest), seed)
 
     @property
     def weight(self) -> float:
         """Of all samples ever added."""
-        return self.rest_weight + float(self.sums.weight.sum())
+        return float(self.sums.total.sum())
 
     @property
     def iteration_weights(self) -> F32:
@@ -175,7 +173,7 @@ class Memory:
 
     def arrays(self) -> dict[str, Any]:
         """Its content, for a checkpoint."""
-        counts = np.array([self.seen, self.rest_weight, self.latest])
+        counts = np.array([self.seen, self.latest], np.int64)
         return {
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
@@ -184,8 +182,7 @@ class Memory:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """The content of a checkpoint."""
-        seen, self.rest_weight, latest = arrays["counts"].tolist()
-        self.seen, self.latest = int(seen), int(latest)
+        self.seen, self.latest = arrays["counts"].tolist()
         for name, array in self.sums._asdict().items():
             array[:] = arrays[f"sums {name}"]
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})
