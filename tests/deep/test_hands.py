@@ -17,7 +17,7 @@ from equipoise.cards.symmetry import hole_card_table
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.deals import Dealer
+from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.hands import BLOCKED, HandKeys
 from naive_deep import cards_of_key
 

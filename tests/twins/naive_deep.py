@@ -13,7 +13,7 @@ import torch
 
 import naive
 from equipoise import GameRules
-from equipoise.deep.deals import Dealer
+from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.hands import strength_map

@@ -29,7 +29,8 @@ from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
 from equipoise.deep.torch_door import find_device
-from equipoise.deep.traversal import Sampling, Traversals
+from equipoise.deep.traversals.external import Sampling, Traversals
+from equipoise.deep.traversals.public import PublicTraversals
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.tree.betting_tree import BettingTree
@@ -54,7 +55,8 @@ class DeepCFR:
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
         sampling = Sampling(settings.holes, settings.whole, settings.thin, DEEP_CFR in self.algorithms)
-        self.traversals = Traversals(self.where, threads, sampling)
+        walks = PublicTraversals if settings.sampling == "public" else Traversals
+        self.traversals: Traversals = walks(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
         self.nodes = 0

@@ -19,8 +19,10 @@ class DeepRecipe(CheckedModel):
 
     algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
+    sampling: Literal["external", "public"] = "external"  # one line of the opponent, or whole ranges on sampled boards
     strength: bool = False  # networks are told the percentile of a hand among all hands of its street
-    holes: int = Field(default=1, ge=1, le=256)  # of each player, dealt to one board of a traversal
+    # of each player, dealt to one board of a traversal; public: as many holes' samples are drawn from a board
+    holes: int = Field(default=1, ge=1, le=2048)
     whole: int = Field(default=0, ge=0, le=MOST_COUNT)  # opponents take every action if at most as many nodes follow
     thin: float = Field(default=0.0, ge=0, le=1)  # late samples are kept as if own actions were drawn, to this power
     traversals: int = Field(default=300, ge=1, le=MOST_TRAVERSALS)  # per player, in the first iteration
@@ -46,6 +48,8 @@ class DeepRecipe(CheckedModel):
             raise ValueError("most_traversals without growth: set growth above 1, or leave it out")
         if self.most_traversals is not None and self.most_traversals < self.traversals:
             raise ValueError("most_traversals is below traversals: swap them")
+        if self.whole and self.sampling == "public":
+            raise ValueError("whole is for external sampling: public walks every action, leave it out")
         if self.keep and self.algorithm != "sd-cfr":
             raise ValueError("keep is not for deep-cfr: leave it out")
         return self

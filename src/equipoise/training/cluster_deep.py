@@ -21,7 +21,7 @@ from equipoise.core.progress import Say
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.network import Network
 from equipoise.deep.torch_door import find_device
-from equipoise.deep.traversal import Job, Sampled, Sampling, Traversals
+from equipoise.deep.traversals.external import Job, Sampled, Sampling, Traversals
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.abstract_game import AbstractGame

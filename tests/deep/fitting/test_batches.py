@@ -11,7 +11,7 @@ from equipoise import build_tree
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.deals import Dealer
+from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Batches
 from equipoise.deep.fitting.reservoir import Reservoir, Samples

@@ -14,7 +14,7 @@ from equipoise import GameRules, build_tree, load_game
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.deals import Dealer
+from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.hands import HandKeys
 from naive_deep import all_deals, cards_of_key

@@ -16,11 +16,11 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
 import torch
 
-import equipoise.deep.traversal as traversal
+import equipoise.deep.traversals.external as traversal
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Network
-from equipoise.deep.traversal import Sampled, Sampling, Traversals
+from equipoise.deep.traversals.external import Sampled, Sampling, Traversals
 from equipoise.tree.betting_tree import DECISION, BettingTree
 from naive_deep import Found, NetworkStrategy, all_deals, random_networks, regrets, visits
 

@@ -30,7 +30,7 @@ import torch
 
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
-from equipoise.deep.deals import Dealer, Deals
+from equipoise.deep.traversals.deals import Dealer, Deals
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
@@ -331,8 +331,8 @@ class Traversals:
         sizes = [min(self.chunk, count - first) for first in range(0, count, self.chunk)]
         parts = self.do_jobs(walker, networks, iteration, list(zip(sizes, seed.spawn(len(sizes)), strict=True)))
         return Sampled(
-            _joined([part.advantages for part in parts]),
-            _joined([part.strategies for part in parts]),
+            joined([part.advantages for part in parts]),
+            joined([part.strategies for part in parts]),
             sum(part.rows for part in parts),
         )
 
@@ -370,7 +370,7 @@ class _Chunk:
         advantages = [self._advantages(level) for level in reversed(levels)]
         none = Samples.empty(0, self.encoding.actions)
         strategies = [self._strategies(level) for level in levels] if self.samples_strategies else [none]
-        return Sampled(_joined(advantages), _joined(strategies), end * self.dealer.holes)
+        return Sampled(joined(advantages), joined(strategies), end * self.dealer.holes)
 
     def _hands(self, player: int) -> tuple[Tensor, Tensor]:
         """The card part of a player's hands, each once, and [deal, street, hole] where a hand is."""
@@ -423,7 +423,7 @@ class _Chunk:
         return space.take(slice(kept))
 
 
-def _joined(parts: list[Samples]) -> Samples:
+def joined(parts: list[Samples]) -> Samples:
     return Samples(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 

@@ -1,0 +1,309 @@
+"""Public chance sampling with networks: on some random boards, whole ranges walk the whole betting tree.
+
+(Johanson and others 2012, with networks instead of tables.) A board is all that is drawn. On it, networks answer for
+every hole at every decision, and reaches and values of all holes follow by products of matrices, node by node:
+
+    down    r(child) = r(node) sigma(action)             at decisions of the walker's opponent; else r(node)
+    ends    v = r W chips                                W[j, i]: what hole i of the walker wins from hole j
+    up      v(node) = sum of v(child)                    at the opponent's decisions
+            v(node) = sum of sigma(action) v(child)      at the walker's
+
+On the last street these values are exact, where external sampling draws one hole and one line of the opponent. A GPU is
+made for this work: for no-limit hold'em, it answers for hundreds of millions of pairs of hole and decision a second.
+Samples are drawn from all of the walker's information sets of a board as often as external sampling with `holes` holes
+would come to them. Layout: [node, board, hole].
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.jit import I64
+from equipoise.deep.encoding import Evaluator
+from equipoise.deep.fitting.reservoir import Samples
+from equipoise.deep.network import Tensor, matched
+from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
+from equipoise.deep.traversals.external import Job, Sampled, Traversals, joined
+from equipoise.games.rules import PLAYERS
+from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
+
+RUNOUTS = 8  # more boards for a pot that both players are all-in for before the last street
+CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call
+CPU_VALUES, CUDA_VALUES = 1 << 24, 1 << 28  # numbers of a chunk of boards: nodes times boards times holes
+
+
+class Level(NamedTuple):
+    """Nodes at one depth of a street, a slice of all nodes, as indices on a device."""
+
+    first: int
+    end: int
+    parent: Tensor  # [node]
+    drawn: tuple[Tensor, Tensor]  # [player] nodes below its decisions, as positions in the level
+    drawn_row: tuple[Tensor, Tensor]  # [player] the rows of their actions
+    decided: tuple[Tensor, Tensor]  # [player] its decision nodes
+    deals: Tensor  # DEAL nodes
+
+
+class PublicPlan(NamedTuple):
+    """A betting tree as indices on a device. A *row* is an action of a decision: decision * actions + action."""
+
+    levels: list[Level]
+    child: Tensor  # [node, action] the node it leads to; beyond the last action, a node of value zero
+    decision: Tensor  # [node]
+    decisions: list[list[Tensor]]  # [street][player] decisions
+    folded: Tensor  # nodes
+    folder: Tensor  # [folded node] who folded
+    showdowns: list[Tensor]  # [street] nodes
+    chips: Tensor  # [node, 1, 1] what the loser of a terminal node loses
+
+
+def level_bounds(tree: BettingTree) -> list[tuple[int, int]]:
+    """The slices of nodes whose parents all come before the slice: the levels of the streets."""
+    bounds, first = [], 0
+    for node in range(1, len(tree) + 1):
+        if node == len(tree) or tree.parent[node] >= first:
+            bounds.append((first, node))
+            first = node
+    return bounds
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTraversals(Traversals):
+    """Walks of whole ranges over sampled boards. `sampling.holes` says how many holes' samples a board gives."""
+
+    @cached_property
+    def plan(self) -> PublicPlan:
+        """The tree on the device."""
+        tree, encoding, index = self.where.encoding.tree, self.where.encoding, self.where.index
+        actions, nodes = encoding.actions, np.arange(len(tree))
+        above = np.maximum(tree.parent, 0)
+        row = encoding.decision[above].astype(np.int64) * actions + nodes - tree.first_child[above]
+        below = [(tree.kind[above] == DECISION) & (tree.player[above] == p) & (nodes > 0) for p in range(PLAYERS)]
+        mine = [(tree.kind == DECISION) & (tree.player == player) for player in range(PLAYERS)]
+
+        def one_of(first: int, end: int, chosen: I64 | np.ndarray) -> I64:
+            return np.flatnonzero(chosen[first:end])
+
+        levels = []
+        for first, end in level_bounds(tree):
+            drawn = [one_of(first, end, below[player]) for player in range(PLAYERS)]
+            decided = [first + one_of(first, end, mine[player]) for player in range(PLAYERS)]
+            levels.append(
+                Level(
+                    first, end, index(above[first:end]),
+                    (index(drawn[0]), index(drawn[1])),
+                    (index(row[first + drawn[0]]), index(row[first + drawn[1]])),
+                    (index(decided[0]), index(decided[1])),
+                    index(first + one_of(first, end, tree.kind == DEAL)),
+                )  # fmt: skip
+            )
+        number = np.arange(actions)
+        has = number < tree.num_children[:, np.newaxis]
+        child = np.where(has, tree.first_child[:, np.newaxis] + number, len(tree))
+        folded = np.flatnonzero(tree.kind == FOLDED)
+        streets = range(tree.rules.rounds)
+        chips = torch.from_numpy(tree.chips.min(axis=1).astype(np.float32)).to(self.where.device)
+        return PublicPlan(
+            levels, index(child), index(encoding.decision),
+            [[index(encoding.decision[mine[p] & (tree.street == street)]) for p in range(PLAYERS)] for street in streets],
+            index(folded), index(tree.player[folded]),
+            [index(np.flatnonzero((tree.kind == SHOWDOWN) & (tree.street == street))) for street in streets],
+            chips[:, None, None],
+        )  # fmt: skip
+
+    @cached_property
+    def boards(self) -> BoardDealer:
+        """Deals boards, with runouts for streets that have showdowns before the last."""
+        tree, hands = self.where.encoding.tree, self.where.encoding.hands
+        streets = np.unique(tree.street[tree.kind == SHOWDOWN]).tolist()
+        early = tuple(street for street in streets if street < tree.rules.rounds - 1)
+        holes = hole_card_table(tree.rules.deck, tree.rules.hole_cards)
+        return BoardDealer(hands, holes, early, RUNOUTS if early else 0)
+
+    @cached_property
+    def chunk(self) -> int:
+        """Boards that are walked together."""
+        most = CPU_VALUES if self.where.device.type == "cpu" else CUDA_VALUES
+        return max(1, most // (len(self.where.encoding.tree) * self.boards.holes))
+
+    def do_jobs(
+        self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]
+    ) -> list[Sampled]:
+        """The samples of some chunks of boards, in order. On a GPU, threads deal ahead while it walks."""
+
+        def deal(job: Job) -> tuple[BoardDeals, int]:
+            deals, draws = job[1].spawn(2)
+            return self.boards.deal(deals, job[0]), int(draws.generate_state(1)[0])
+
+        def walk(dealt: tuple[BoardDeals, int]) -> Sampled:
+            return _Walk(self, walker, networks, iteration, *dealt).run()
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            if self.where.device.type == "cpu":
+                return list(pool.map(lambda job: walk(deal(job)), jobs))
+            return [walk(dealt) for dealt in pool.map(deal, jobs)]
+
+
+class _Walk:
+    """One walk over a chunk of boards."""
+
+    def __init__(
+        self, traversals: PublicTraversals, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int,
+        deals: BoardDeals, seed: int,
+    ) -> None:  # fmt: skip
+        self.where, self.plan, self.sampling = traversals.where, traversals.plan, traversals.sampling
+        self.encoding, self.tree = self.where.encoding, traversals.tree
+        self.walker, self.networks, self.iteration = walker, networks, iteration
+        self.boards, self.holes = deals.holes.shape[:2]
+        device = self.where.device
+        self.random = torch.Generator(device).manual_seed(seed)
+        self.keys = torch.from_numpy(deals.keys.view(np.int64)).to(device).permute(2, 0, 1).contiguous()
+        self.meet = meeting(torch.from_numpy(deals.holes).to(device))
+        self.ranks, self.runouts = torch.from_numpy(deals.ranks).to(device), traversals.boards.runouts
+        self.early = sorted(traversals.boards.early, reverse=True)
+        self.keep = torch.from_numpy(self.tree.keep).to(device)
+
+    @torch.inference_mode()
+    def run(self) -> Sampled:
+        """Answer, walk down, walk up, draw samples."""
+        self.chance = self._chances()
+        self.reach = self._reaches()
+        self.value = self._values()
+        decisions = self.encoding.nodes
+        mine = self.encoding.tree.player[decisions] == self.walker
+        advantages = self._advantages(self.where.index(decisions[mine]))
+        strategies = Samples.empty(0, self.encoding.actions)
+        if self.sampling.strategies:
+            strategies = self._strategies(self.where.index(decisions[~mine]))
+        return Sampled(advantages, strategies, len(decisions) * self.boards * self.holes)
+
+    def _chances(self) -> Tensor:
+        """[row, board, hole] the strategies of both players."""
+        actions, count = self.encoding.actions, self.boards * self.holes
+        found = torch.empty((len(self.encoding.nodes), actions, count), device=self.where.device)
+        rows = CPU_ROWS if self.where.device.type == "cpu" else CUDA_ROWS
+        for street, by_player in enumerate(self.plan.decisions):
+            inputs = self.where.multi_hot_of(self.keys[street].flatten())
+            for player, decisions in enumerate(by_player):
+                hands = self.networks[player].network.cards(inputs)
+                for chosen in decisions.split(max(1, rows // count)):
+                    outputs = self.networks[player].grid(hands, chosen)[0]
+                    found[chosen] = matched(outputs, self.where.legal[chosen].unsqueeze(1)).transpose(1, 2)
+        return found.reshape(-1, self.boards, self.holes)
+
+    def _reaches(self) -> Tensor:
+        """[node, board, hole] the reach of the opponent's holes."""
+        reach = torch.ones((len(self.encoding.tree), self.boards, self.holes), device=self.where.device)
+        other = 1 - self.walker
+        for level in self.plan.levels[1:]:
+            here = reach.index_select(0, level.parent)
+            if len(level.drawn[other]):
+                taken = self.chance.index_select(0, level.drawn_row[other])
+                here.index_copy_(0, level.drawn[other], here.index_select(0, level.drawn[other]).mul_(taken))
+            reach[level.first : level.end] = here
+        return reach
+
+    def _values(self) -> Tensor:
+        """[node, board, hole] the values of the walker's holes, summed over the opponent's reach; a row of zeros last."""
+        plan, reach = self.plan, self.reach
+        value = torch.empty((len(reach) + 1, self.boards, self.holes), device=self.where.device)
+        value[-1] = 0
+        sign = 1 - 2 * (plan.folder == self.walker).float()[:, None, None]
+        value[plan.folded] = summed(reach[plan.folded], self.meet).mul_(sign * plan.chips[plan.folded])
+        for street, nodes in enumerate(plan.showdowns):
+            if len(nodes):
+                value[nodes] = summed(reach[nodes], self._won(street)).mul_(plan.chips[nodes])
+        for level in reversed(plan.levels):
+            value[level.deals] = value[plan.child[level.deals, 0]]
+            theirs, mine = level.decided[1 - self.walker], level.decided[self.walker]
+            value[theirs] = value[plan.child[theirs]].sum(dim=1)
+            value[mine] = (value[plan.child[mine]] * self._rows(mine)).sum(dim=1)
+        return value
+
+    def _rows(self, nodes: Tensor) -> Tensor:
+        """[node, action, board, hole] strategies."""
+        by_decision = self.chance.reshape(-1, self.encoding.actions, self.boards, self.holes)
+        return by_decision[self.plan.decision[nodes]]
+
+    def _won(self, street: int) -> Tensor:
+        """[board, hole of the opponent, hole of the walker] what the walker wins at a showdown for one chip."""
+        won, boards = compared(self.ranks[:, 0], self.meet), self.meet.clone()
+        if street in self.early:
+            first = 1 + self.early.index(street) * self.runouts
+            for runout in range(first, first + self.runouts):
+                ranks = self.ranks[:, runout]
+                both = self.meet * ((ranks[:, :, None] >= 0) & (ranks[:, None, :] >= 0))
+                won += compared(ranks, both)
+                boards += both
+        return won.div_(boards.clamp_min_(1))
+
+    def _advantages(self, nodes: Tensor) -> Samples:
+        """Samples of the walker's decisions: each hole as often as the opponent's range comes there and meets it."""
+        rate = min(self.sampling.holes / self.holes, 1.0)
+        all_meet = self.meet.sum(dim=1)  # [board, hole]
+        parts = []
+        for chosen in nodes.split(ceil(len(nodes) / PARTS)):
+            met = summed(self.reach[chosen], self.meet)
+            often = met / all_meet * (rate * self.keep[chosen])[:, None, None]
+            at, board, hole = self._drawn(often)
+            node = chosen[at]
+            gain = self.value[self.plan.child[node], board[:, None], hole[:, None]] - self.value[node, board, hole][:, None]
+            target = gain / (met[at, board, hole] * float(self.tree.big_blind))[:, None]
+            parts.append(self._samples(node, board, hole, target))
+        return joined(parts)
+
+    def _strategies(self, nodes: Tensor) -> Samples:
+        """Samples of the opponent's strategy: each hole as often as it comes there."""
+        rate = min(self.sampling.holes / self.holes, 1.0)
+        parts = []
+        for chosen in nodes.split(ceil(len(nodes) / PARTS)):
+            at, board, hole = self._drawn(self.reach[chosen] * rate)
+            node = chosen[at]
+            first = self.plan.decision[node] * self.encoding.actions
+            rows = first[:, None] + torch.arange(self.encoding.actions, device=first.device)
+            parts.append(self._samples(node, board, hole, self.chance[rows, board[:, None], hole[:, None]]))
+        return joined(parts)
+
+    def _drawn(self, often: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Node, board and hole of information sets that are drawn with given probabilities."""
+        draw = torch.rand(often.shape, generator=self.random, device=often.device)
+        at, board, hole = torch.nonzero(draw < often, as_tuple=True)
+        return at, board, hole
+
+    def _samples(self, node: Tensor, board: Tensor, hole: Tensor, target: Tensor) -> Samples:
+        legal = self.where.legal[self.plan.decision[node]]
+        nodes = node.cpu().numpy().astype(np.int32)
+        street = self.where.index(self.encoding.tree.street[nodes])
+        key = self.keys[street, board, hole].cpu().numpy().view(np.uint64)
+        targets = torch.where(legal, target, 0.0).cpu().numpy()
+        return Samples(key, nodes, np.full(len(nodes), self.iteration, np.uint32), targets)
+
+
+PARTS = 4  # samples are drawn for the decisions in so many parts: memory for all probabilities at once is large
+
+
+def meeting(holes: Tensor) -> Tensor:
+    """[board, hole, hole] 1 where holes share no card. IN: [board, hole, card]."""
+    shared = torch.zeros((), dtype=torch.bool, device=holes.device)
+    for one in holes.unbind(2):
+        for two in holes.unbind(2):
+            shared = shared | (one[:, :, None] == two[:, None, :])
+    return (~shared).float()
+
+
+def compared(ranks: Tensor, both: Tensor) -> Tensor:
+    """[board, j, i] 1 where hole i beats hole j, -1 where it loses, times `both`. IN: [board, hole], [board, j, i]."""
+    return torch.sign(ranks[:, None, :] - ranks[:, :, None]) * both
+
+
+def summed(reach: Tensor, pairs: Tensor) -> Tensor:
+    """[node, board, i] sums over holes j of reach times a number for the pair. IN: [node, board, j], [board, j, i]."""
+    return torch.bmm(reach.transpose(0, 1), pairs).transpose(0, 1)
