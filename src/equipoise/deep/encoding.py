@@ -137,8 +137,8 @@ class Evaluator:
 
     @torch.inference_mode()
     def grid(self, hands: Tensor, decision: Tensor) -> Tensor:
-        """[network, decision, hand, action] outputs of all hands at some decisions."""
-        chosen = self.betting.index_select(1, decision)
+        """[network, decision, hand, action] outputs of all hands at some decisions, in the precision of `hands`."""
+        chosen = self.betting.index_select(1, decision).to(hands.dtype)
         x = chosen.unsqueeze(2) + hands.unsqueeze(1)
         return self._scaled(split_rows(self.network.joint(x.flatten(1, 2)), len(decision)), decision)
 

@@ -166,15 +166,23 @@ class Network:
     def joint(self, x: Tensor) -> Tensor:
         """[network, row, action] the output for sums of a card part and a betting part, [network, row, hidden].
 
-        Works in place, also on its input: there are millions of rows, and memory is what takes the time.
+        There are millions of rows, and memory is what takes the time. So this works in place, also on its input; what
+        is added to a layer (its input) or taken from it (the mean, before the output) is part of its weights; and the
+        precision is that of the input.
         """
-        x = x.relu_()
-        x = self._layer("joint2", x).add_(x).relu_()
-        x = self._layer("joint3", x).add_(x).relu_()
-        x -= x.mean(dim=-1, keepdim=True)
-        spread = torch.linalg.vector_norm(x, dim=-1, keepdim=True).square_().div_(x.shape[-1])
-        x /= spread.add_(LEAST_SPREAD).sqrt_()
-        return self._layer("out", x)
+        x = self._residual("joint2", x.relu_())
+        x = self._residual("joint3", x)
+        mean = x.mean(dim=-1, keepdim=True, dtype=torch.float32)
+        square = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32).square_().div_(x.shape[-1])
+        spread = square.sub_(mean.square_()).clamp_min_(0).add_(LEAST_SPREAD).sqrt_()
+        centred = self.part["out"] - self.part["out"].mean(dim=-2, keepdim=True)
+        return torch.bmm(x, centred.to(x.dtype)).div(spread).add_(self.part["out_bias"].unsqueeze(-2))
+
+    def _residual(self, name: str, x: Tensor) -> Tensor:
+        """A layer with its input added, then the positive part."""
+        bias = self.part[f"{name}_bias"].unsqueeze(-2)
+        weight = self.part[name] + torch.eye(x.shape[-1], device=x.device)
+        return torch.baddbmm(bias.to(x.dtype), x, weight.to(x.dtype)).relu_()
 
 
 def matched(advantages: Tensor, legal: Tensor) -> Tensor:

@@ -18,38 +18,15 @@ import torch
 
 import equipoise.deep.traversals.external as traversal
 from equipoise.deep.encoding import Encoding, Evaluator
-from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Network
 from equipoise.deep.traversals.external import Sampled, Sampling, Traversals
-from equipoise.tree.betting_tree import DECISION, BettingTree
-from naive_deep import Found, NetworkStrategy, all_deals, random_networks, regrets, visits
+from naive_deep import Found, all_deals, regrets, visits
+from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies
 
-HIDDEN, COUNT, RUNS = 6, 2_000, 50
+COUNT, RUNS = 2_000, 50
 SAMPLINGS = [Sampling(), Sampling(holes=4), Sampling(holes=1, whole=6), Sampling(holes=4, whole=20, thin=0.7)]
 CASES = [(game, sampling) for game in ("kuhn", "leduc") for sampling in SAMPLINGS]
 IDS = [f"{game}-{sampling.holes}-{sampling.whole}" for game, sampling in CASES]
-
-
-@cache
-def encoded(game: str) -> Encoding:
-    return Encoding(build_tree(game))
-
-
-@cache
-def networks(game: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of both players: far from uniform, but every action has a chance."""
-    shape = encoded(game).shape(HIDDEN)
-    one, two = random_networks(shape, 2, seed=9, size=0.3)
-    for network in (one, two):
-        biases = network[shape.parameters - shape.actions : shape.parameters]  # of the output
-        biases.copy_(torch.tensor([0.4, 1.2, 0.8])[: shape.actions])
-    return one, two
-
-
-@cache
-def strategies(game: str) -> tuple[NetworkStrategy, NetworkStrategy]:
-    one, two = (NetworkStrategy(encoded(game), network, HIDDEN) for network in networks(game))
-    return one, two
 
 
 def traversals(
@@ -69,27 +46,6 @@ def sampled(game: str, walker: int, sampling: Sampling) -> list[Sampled]:
     return [walks.run(walker, COUNT, both, 3, seed) for seed in seeds]
 
 
-def errors(runs: list[Samples], exact: Found, holes: int) -> float:
-    """The largest distance of a mean per hole from its exact value, in standard errors.
-
-    The variance is that of the runs, but at least what one more visit would give: few visits show too little of it.
-    """
-    infosets = {infoset: at for at, infoset in enumerate(exact)}
-    actions, dealt = runs[0].target.shape[1], COUNT * holes
-    means, largest = np.zeros((len(runs), len(exact), actions)), 0.0
-    for samples, mean in zip(runs, means, strict=True):
-        visited = zip(samples.node.tolist(), samples.key.tolist(), strict=True)
-        place = np.array([infosets.get(infoset, -1) for infoset in visited])
-        if (place < 0).any():
-            return np.inf
-        np.add.at(mean, place, samples.target.astype(np.float64) / dealt)
-        largest = max(largest, float(np.abs(samples.target).max()))
-    expected = np.array([np.pad(row, (0, actions - len(row))) for row in exact.values()])
-    least = largest * holes / dealt / len(runs)
-    deviation = np.sqrt(means.var(axis=0, ddof=1) / len(runs) + least**2)
-    return float((np.abs(means.mean(axis=0) - expected) / deviation).max())
-
-
 @pytest.mark.parametrize("walker", [0, 1])
 @pytest.mark.parametrize(("game", "sampling"), CASES, ids=IDS)
 def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> None:
@@ -99,7 +55,7 @@ def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> 
     def distance(wrong: Found) -> float:
         share = share_that_meets(tree.rules, sampling.holes)
         kept = {infoset: share * kept_share(tree, infoset[0], sampling.thin) * row for infoset, row in wrong.items()}
-        return errors(found, kept, sampling.holes)
+        return errors(found, kept, COUNT, sampling.holes)
 
     exact, _ = regrets(tree, walker, deals, strategies(game))
     assert all(np.ptp(strategies(game)[walker](*infoset)) > 0.001 for infoset in exact)
@@ -114,16 +70,6 @@ def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> 
         assert distance(wrong) > 8
     if sampling.thin and (game == "leduc" or walker == 0):  # in Kuhn, player 1 acts once
         assert distance({infoset: row / kept_share(tree, infoset[0], 0.2) for infoset, row in exact.items()}) > 8
-
-
-def kept_share(tree: BettingTree, node: int, thin: float) -> float:
-    """The share of samples that is kept at a node: for each earlier decision of its player, one of its actions."""
-    share, above, player = 1.0, int(tree.parent[node]), tree.player[node]
-    while above >= 0:
-        if tree.kind[above] == DECISION and tree.player[above] == player:
-            share /= float(tree.num_children[above]) ** thin
-        above = int(tree.parent[above])
-    return share
 
 
 def share_that_meets(rules: GameRules, holes: int) -> float:
@@ -143,7 +89,7 @@ def test_strategies_are_sampled_in_proportion_to_the_players_own_reach(
     ones = [run._replace(target=np.ones((len(run.key), 1), np.float32)) for run in found]
 
     def distance(chances: dict[tuple[int, int], float]) -> float:
-        return errors(ones, {infoset: np.array([chance]) for infoset, chance in chances.items()}, sampling.holes)
+        return errors(ones, {infoset: np.array([chance]) for infoset, chance in chances.items()}, COUNT, sampling.holes)
 
     assert distance(visits(tree, player, all_deals(encoded(game)), strategy)) < 5
     everywhere = visits(tree, player, all_deals(encoded(game)), lambda node, _: np.ones(tree.num_children[node]))

@@ -21,6 +21,7 @@ from equipoise.deep.traversals.deals import BLOCKED, shuffle_part
 class BoardDeals(NamedTuple):
     """Boards and all holes that they leave, in the same order everywhere."""
 
+    board: U8  # [board, card]
     holes: U8  # [board, hole, card]
     keys: U64  # [board, hole, street]
     ranks: I32  # [board, runout, hole], BLOCKED where it shares a card; the first runout is the board itself
@@ -55,6 +56,8 @@ def fill_board_deals(
     board_cards = np.int64(plan.seen[streets - 1]) - hole_cards
     for deal in range(deals.holes.shape[0]):
         shuffle_part(random, 0, board_cards, deck)
+        for at in range(board_cards):
+            deals.board[deal, at] = deck[at]
         holes, found = deals.holes[deal], 0
         for hole in range(all_holes.shape[0]):
             blocked = False
@@ -103,6 +106,7 @@ class BoardDealer:
         random = seed.generate_state(1, np.uint64) | np.uint64(1)
         early = np.array(sorted(self.early, reverse=True), np.int64)
         deals = BoardDeals(
+            np.empty((count, sum(rules.board_cards)), np.uint8),
             np.empty((count, self.holes, rules.hole_cards), np.uint8),
             np.empty((count, self.holes, rules.rounds), np.uint64),
             np.empty((count, 1 + len(early) * self.runouts, self.holes), np.int32),

@@ -31,13 +31,14 @@ from equipoise.deep.encoding import Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
+from equipoise.deep.traversals.deals import BLOCKED
 from equipoise.deep.traversals.external import Job, Sampled, Traversals, joined
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
 RUNOUTS = 8  # more boards for a pot that both players are all-in for before the last street
 CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call
-CPU_VALUES, CUDA_VALUES = 1 << 24, 1 << 28  # numbers of a chunk of boards: nodes times boards times holes
+CPU_VALUES, CUDA_VALUES = 1 << 24, 1 << 26  # numbers of a chunk of boards: nodes times boards times holes
 
 
 class Level(NamedTuple):
@@ -167,7 +168,9 @@ class _Walk:
         self.random = torch.Generator(device).manual_seed(seed)
         self.keys = torch.from_numpy(deals.keys.view(np.int64)).to(device).permute(2, 0, 1).contiguous()
         self.meet = meeting(torch.from_numpy(deals.holes).to(device))
-        self.ranks, self.runouts = torch.from_numpy(deals.ranks).to(device), traversals.boards.runouts
+        ranks = torch.from_numpy(deals.ranks).to(device)
+        self.ranks = torch.where(ranks == int(BLOCKED), torch.nan, ranks.float())
+        self.runouts = traversals.boards.runouts
         self.early = sorted(traversals.boards.early, reverse=True)
         self.keep = torch.from_numpy(self.tree.keep).to(device)
 
@@ -194,6 +197,8 @@ class _Walk:
             inputs = self.where.multi_hot_of(self.keys[street].flatten())
             for player, decisions in enumerate(by_player):
                 hands = self.networks[player].network.cards(inputs)
+                if self.where.device.type != "cpu":
+                    hands = hands.half()  # 11 bits of mantissa, as in TF32
                 for chosen in decisions.split(max(1, rows // count)):
                     outputs = self.networks[player].grid(hands, chosen)[0]
                     found[chosen] = matched(outputs, self.where.legal[chosen].unsqueeze(1)).transpose(1, 2)
@@ -235,15 +240,14 @@ class _Walk:
 
     def _won(self, street: int) -> Tensor:
         """[board, hole of the opponent, hole of the walker] what the walker wins at a showdown for one chip."""
-        won, boards = compared(self.ranks[:, 0], self.meet), self.meet.clone()
-        if street in self.early:
-            first = 1 + self.early.index(street) * self.runouts
-            for runout in range(first, first + self.runouts):
-                ranks = self.ranks[:, runout]
-                both = self.meet * ((ranks[:, :, None] >= 0) & (ranks[:, None, :] >= 0))
-                won += compared(ranks, both)
-                boards += both
-        return won.div_(boards.clamp_min_(1))
+        first = 1 + self.early.index(street) * self.runouts if street in self.early else 1
+        runouts = [0, *range(first, first + self.runouts)] if street in self.early else [0]
+        wins = torch.zeros(self.meet.shape, dtype=torch.int8, device=self.meet.device)
+        for ranks in self.ranks[:, runouts].unbind(1):
+            wins += ranks[:, None, :] > ranks[:, :, None]  # false where one of them is blocked
+            wins -= (ranks[:, None, :] < ranks[:, :, None]).view(torch.int8)
+        free = (~self.ranks[:, runouts].isnan()).float()
+        return wins * self.meet / torch.bmm(free.transpose(1, 2), free)
 
     def _advantages(self, nodes: Tensor) -> Samples:
         """Samples of the walker's decisions: each hole as often as the opponent's range comes there and meets it."""
@@ -297,11 +301,6 @@ def meeting(holes: Tensor) -> Tensor:
         for two in holes.unbind(2):
             shared = shared | (one[:, :, None] == two[:, None, :])
     return (~shared).float()
-
-
-def compared(ranks: Tensor, both: Tensor) -> Tensor:
-    """[board, j, i] 1 where hole i beats hole j, -1 where it loses, times `both`. IN: [board, hole], [board, j, i]."""
-    return torch.sign(ranks[:, None, :] - ranks[:, :, None]) * both
 
 
 def summed(reach: Tensor, pairs: Tensor) -> Tensor:
