@@ -17,8 +17,8 @@ from equipoise.cards.symmetry import hole_card_table
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.hands import BLOCKED, HandKeys
+from equipoise.deep.traversals.deals import Dealer
 from naive_deep import cards_of_key
 
 GAMES = [load_game(name) for name in ("kuhn", "leduc", "holdem.flop", "holdem.limit")]

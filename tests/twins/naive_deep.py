@@ -13,11 +13,11 @@ import torch
 
 import naive
 from equipoise import GameRules
-from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.hands import strength_map
 from equipoise.deep.network import NetworkShape
+from equipoise.deep.traversals.deals import Dealer
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, BettingTree
 
 F64: TypeAlias = npt.NDArray[np.float64]

@@ -21,8 +21,7 @@ class DeepRecipe(CheckedModel):
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
     sampling: Literal["external", "public"] = "external"  # one line of the opponent, or whole ranges on sampled boards
     strength: bool = False  # networks are told the percentile of a hand among all hands of its street
-    # of each player, dealt to one board of a traversal; public: as many holes' samples are drawn from a board
-    holes: int = Field(default=1, ge=1, le=2048)
+    holes: int = Field(default=1, ge=1, le=2048)  # of each player, dealt to one board of a traversal
     whole: int = Field(default=0, ge=0, le=MOST_COUNT)  # opponents take every action if at most as many nodes follow
     thin: float = Field(default=0.0, ge=0, le=1)  # late samples are kept as if own actions were drawn, to this power
     traversals: int = Field(default=300, ge=1, le=MOST_TRAVERSALS)  # per player, in the first iteration

@@ -11,10 +11,10 @@ from equipoise import build_tree
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Batches
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
+from equipoise.deep.traversals.deals import Dealer
 from naive_deep import random_words
 
 WEIGHTS = np.array([9, 0.5, 1.0, 1.5], np.float32)

@@ -14,9 +14,9 @@ from equipoise import GameRules, build_tree, load_game
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
-from equipoise.deep.traversals.deals import Dealer
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.hands import HandKeys
+from equipoise.deep.traversals.deals import Dealer
 from naive_deep import all_deals, cards_of_key
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise.cards.hand_ranks import RankTables, rank_of_cards
 from equipoise.core.arrays import Int
-from equipoise.core.jit import F32, I32, U8, U64, inlined, kernel
+from equipoise.core.jit import F32, I32, U8, U16, U64, inlined, kernel
 from equipoise.deep.hands import HandBuffers, HandKeys, HandPlan, canonical_key
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.external_kernel import draw_word
@@ -48,8 +48,10 @@ class DealBuffers(NamedTuple):
 
 
 @inlined
-def shuffle_part(random: U64, first: Int, last: Int, deck: U8) -> None:
-    """Draw the cards of a deck from one place to another. IN OUT: uint64[1] generator, uint8[card] deck."""
+def shuffle_part(random: U64, first: Int, last: Int, deck: U8 | U16) -> None:
+    """Draw what is at the places of a deck from one to another. IN OUT: uint64[1] generator, uint8[card] deck, or
+    uint16[hole].
+    """
     for at in range(first, last):
         other = np.uint64(at) + (((draw_word(random) >> _32) * np.uint64(deck.size - at)) >> _32)
         card = deck[other]

@@ -30,10 +30,10 @@ import torch
 
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
-from equipoise.deep.traversals.deals import Dealer, Deals
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
+from equipoise.deep.traversals.deals import Dealer, Deals
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.external_kernel import draw_share
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
@@ -424,6 +424,7 @@ class _Chunk:
 
 
 def joined(parts: list[Samples]) -> Samples:
+    """The samples of all parts, in order."""
     return Samples(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 

@@ -1,17 +1,19 @@
-"""Public chance sampling with networks: on some random boards, whole ranges walk the whole betting tree.
+"""Public chance sampling with networks: on some random boards, ranges walk the whole betting tree.
 
-(Johanson and others 2012, with networks instead of tables.) A board is all that is drawn. On it, networks answer for
-every hole at every decision, and reaches and values of all holes follow by products of matrices, node by node:
+(Johanson and others 2012, with networks instead of tables.) A board is drawn, and holes that both players may have, or
+all that the board leaves; no action is drawn. Networks answer for every hole at every decision, and reaches and values
+follow by products of matrices, node by node:
 
     down    r(child) = r(node) sigma(action)             at decisions of the walker's opponent; else r(node)
     ends    v = r W chips                                W[j, i]: what hole i of the walker wins from hole j
     up      v(node) = sum of v(child)                    at the opponent's decisions
             v(node) = sum of sigma(action) v(child)      at the walker's
 
-On the last street these values are exact, where external sampling draws one hole and one line of the opponent. A GPU is
-made for this work: for no-limit hold'em, it answers for hundreds of millions of pairs of hole and decision a second.
-Samples are drawn from all of the walker's information sets of a board as often as external sampling with `holes` holes
-would come to them. Layout: [node, board, hole].
+A hole is kept as a sample with the probability that a hole drawn from the opponent's range comes there and does not
+block it, as in external sampling with several holes (`external.py`), which draws a line of the opponent. A GPU is made
+for this work: in no-limit hold'em it answers for a billion pairs of hole and decision in some seconds. With all holes
+the samples of the last street are exact; with fewer, more boards are seen in the same time. Layout: [node, board,
+hole].
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.jit import I64
 from equipoise.deep.encoding import Evaluator
 from equipoise.deep.fitting.reservoir import Samples
@@ -37,6 +38,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
 RUNOUTS = 8  # more boards for a pot that both players are all-in for before the last street
+PARTS = 4  # into which decisions are split to draw samples: probabilities of all of them would take much memory
 CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call
 CPU_VALUES, CUDA_VALUES = 1 << 24, 1 << 26  # numbers of a chunk of boards: nodes times boards times holes
 
@@ -78,7 +80,7 @@ def level_bounds(tree: BettingTree) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class PublicTraversals(Traversals):
-    """Walks of whole ranges over sampled boards. `sampling.holes` says how many holes' samples a board gives."""
+    """Walks of ranges over sampled boards. A range has `sampling.holes` holes, or all that a board leaves."""
 
     @cached_property
     def plan(self) -> PublicPlan:
@@ -97,24 +99,24 @@ class PublicTraversals(Traversals):
         for first, end in level_bounds(tree):
             drawn = [one_of(first, end, below[player]) for player in range(PLAYERS)]
             decided = [first + one_of(first, end, mine[player]) for player in range(PLAYERS)]
-            levels.append(
-                Level(
-                    first, end, index(above[first:end]),
-                    (index(drawn[0]), index(drawn[1])),
-                    (index(row[first + drawn[0]]), index(row[first + drawn[1]])),
-                    (index(decided[0]), index(decided[1])),
-                    index(first + one_of(first, end, tree.kind == DEAL)),
-                )  # fmt: skip
-            )
+            rows = [index(row[first + each]) for each in drawn]
+            level = Level(
+                first, end, index(above[first:end]), (index(drawn[0]), index(drawn[1])), (rows[0], rows[1]),
+                (index(decided[0]), index(decided[1])), index(first + one_of(first, end, tree.kind == DEAL)),
+            )  # fmt: skip
+            levels.append(level)
         number = np.arange(actions)
         has = number < tree.num_children[:, np.newaxis]
         child = np.where(has, tree.first_child[:, np.newaxis] + number, len(tree))
         folded = np.flatnonzero(tree.kind == FOLDED)
         streets = range(tree.rules.rounds)
         chips = torch.from_numpy(tree.chips.min(axis=1).astype(np.float32)).to(self.where.device)
+        decisions = [
+            [index(encoding.decision[mine[player] & (tree.street == street)]) for player in range(PLAYERS)]
+            for street in streets
+        ]
         return PublicPlan(
-            levels, index(child), index(encoding.decision),
-            [[index(encoding.decision[mine[p] & (tree.street == street)]) for p in range(PLAYERS)] for street in streets],
+            levels, index(child), index(encoding.decision), decisions,
             index(folded), index(tree.player[folded]),
             [index(np.flatnonzero((tree.kind == SHOWDOWN) & (tree.street == street))) for street in streets],
             chips[:, None, None],
@@ -126,8 +128,7 @@ class PublicTraversals(Traversals):
         tree, hands = self.where.encoding.tree, self.where.encoding.hands
         streets = np.unique(tree.street[tree.kind == SHOWDOWN]).tolist()
         early = tuple(street for street in streets if street < tree.rules.rounds - 1)
-        holes = hole_card_table(tree.rules.deck, tree.rules.hole_cards)
-        return BoardDealer(hands, holes, early, RUNOUTS if early else 0)
+        return BoardDealer(hands, self.sampling.holes, early, RUNOUTS if early else 0)
 
     @cached_property
     def chunk(self) -> int:
@@ -199,7 +200,7 @@ class _Walk:
                 hands = self.networks[player].network.cards(inputs)
                 if self.where.device.type != "cpu":
                     hands = hands.half()  # 11 bits of mantissa, as in TF32
-                for chosen in decisions.split(max(1, rows // count)):
+                for chosen in torch.split(decisions, max(1, rows // count)):
                     outputs = self.networks[player].grid(hands, chosen)[0]
                     found[chosen] = matched(outputs, self.where.legal[chosen].unsqueeze(1)).transpose(1, 2)
         return found.reshape(-1, self.boards, self.holes)
@@ -217,7 +218,7 @@ class _Walk:
         return reach
 
     def _values(self) -> Tensor:
-        """[node, board, hole] the values of the walker's holes, summed over the opponent's reach; a row of zeros last."""
+        """[node, board, hole] the values of the walker's holes, summed over the opponent's reach; zeros last."""
         plan, reach = self.plan, self.reach
         value = torch.empty((len(reach) + 1, self.boards, self.holes), device=self.where.device)
         value[-1] = 0
@@ -251,25 +252,22 @@ class _Walk:
 
     def _advantages(self, nodes: Tensor) -> Samples:
         """Samples of the walker's decisions: each hole as often as the opponent's range comes there and meets it."""
-        rate = min(self.sampling.holes / self.holes, 1.0)
-        all_meet = self.meet.sum(dim=1)  # [board, hole]
         parts = []
-        for chosen in nodes.split(ceil(len(nodes) / PARTS)):
+        for chosen in torch.split(nodes, ceil(len(nodes) / PARTS)):
             met = summed(self.reach[chosen], self.meet)
-            often = met / all_meet * (rate * self.keep[chosen])[:, None, None]
-            at, board, hole = self._drawn(often)
+            at, board, hole = self._drawn(met * (self.keep[chosen] / self.holes)[:, None, None])
             node = chosen[at]
-            gain = self.value[self.plan.child[node], board[:, None], hole[:, None]] - self.value[node, board, hole][:, None]
+            after = self.value[self.plan.child[node], board[:, None], hole[:, None]]
+            gain = after - self.value[node, board, hole][:, None]
             target = gain / (met[at, board, hole] * float(self.tree.big_blind))[:, None]
             parts.append(self._samples(node, board, hole, target))
         return joined(parts)
 
     def _strategies(self, nodes: Tensor) -> Samples:
         """Samples of the opponent's strategy: each hole as often as it comes there."""
-        rate = min(self.sampling.holes / self.holes, 1.0)
         parts = []
-        for chosen in nodes.split(ceil(len(nodes) / PARTS)):
-            at, board, hole = self._drawn(self.reach[chosen] * rate)
+        for chosen in torch.split(nodes, ceil(len(nodes) / PARTS)):
+            at, board, hole = self._drawn(self.reach[chosen])
             node = chosen[at]
             first = self.plan.decision[node] * self.encoding.actions
             rows = first[:, None] + torch.arange(self.encoding.actions, device=first.device)
@@ -289,9 +287,6 @@ class _Walk:
         key = self.keys[street, board, hole].cpu().numpy().view(np.uint64)
         targets = torch.where(legal, target, 0.0).cpu().numpy()
         return Samples(key, nodes, np.full(len(nodes), self.iteration, np.uint32), targets)
-
-
-PARTS = 4  # samples are drawn for the decisions in so many parts: memory for all probabilities at once is large
 
 
 def meeting(holes: Tensor) -> Tensor:
