@@ -111,9 +111,10 @@ def test_a_run_remembers_where_its_parts_keep_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_traversals_on_a_cluster_give_the_networks_of_one_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampling", [{}, {"sampling": "public", "holes": 3}], ids=["external", "public"])
+def test_traversals_on_a_cluster_give_the_networks_of_one_machine(sampling: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
-    chosen = recipe("deep")
+    chosen = recipe("deep", deep={**SOLVERS["deep"]["deep"], **sampling})
     train(chosen, tmp_path / "one", 4, None)
     train(chosen, tmp_path / "two", 2, 2)
     train(chosen, tmp_path / "two", 4, 1)

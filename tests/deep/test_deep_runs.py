@@ -69,11 +69,12 @@ def held(out: Path, iteration: int) -> dict[str, bytes]:
     return found | {f"player {p}": networks.parameters[p].numpy().tobytes() for p in range(2)}
 
 
+@pytest.mark.parametrize("sampling", ["external", "public"])
 @pytest.mark.parametrize("game", ["kuhn", "leduc"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_cut_into_parts_a_run_ends_with_the_same_bits(game: str, algorithm: str, tmp_path: Path) -> None:
+def test_cut_into_parts_a_run_ends_with_the_same_bits(game: str, algorithm: str, sampling: str, tmp_path: Path) -> None:
     """Memories overflow on the way, so that the replacements are resumed too."""
-    more = {"keep": 3} if algorithm == "sd-cfr" else {}
+    more = {"sampling": sampling, "holes": 2, **({"keep": 3} if algorithm == "sd-cfr" else {})}
     chosen = recipe(game, algorithm=algorithm, memory=150, growth=1.3, **more)
     train(chosen, tmp_path / "whole", 6)
     for until in (1, 3, 6):

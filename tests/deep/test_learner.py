@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -29,6 +30,7 @@ KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 45
 ALGORITHMS = ("sd-cfr", "deep-cfr")
 KUHN = {"hidden": 32, "traversals": 3000, "steps": 100, "batch": 4096, "learning_rate": 0.002, "warm_start": True}
 LEDUC = {"hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True}
+PUBLIC = {"sampling": "public", "holes": 5, "traversals": 60}
 TINY = {"hidden": 4, "traversals": 20, "steps": 3, "batch": 32, "memory": 100}
 
 
@@ -38,8 +40,8 @@ def tree_of(game: str) -> BettingTree:
 
 
 @cache
-def trained(game: str, algorithm: str, iterations: int, seed: int = 1) -> Mixture:
-    settings = {"kuhn": KUHN, "leduc": LEDUC}[game]
+def trained(game: str, algorithm: str, iterations: int, seed: int = 1, **more: Any) -> Mixture:
+    settings = {**{"kuhn": KUHN, "leduc": LEDUC}[game], **more}
     recipe = DeepRecipe(algorithm=algorithm, average_steps=1000, memory=200_000, device="cpu", **settings)
     solver = DeepCFR(tree_of(game), recipe, seed=seed)
     if algorithm == "deep-cfr" and iterations == 0:
@@ -81,8 +83,11 @@ def test_kuhn_is_learnt(algorithm: str) -> None:
     assert exploited(trained("kuhn", algorithm, 0)) > 10 * KUHN_BOUND
 
 
-def test_leduc_is_learnt() -> None:
-    assert exploited(trained("leduc", "sd-cfr", LEDUC_ITERATIONS)) < LEDUC_BOUND
+@pytest.mark.parametrize(
+    "sampling", [{}, {"sampling": "public", "holes": 5, "traversals": 60}], ids=["external", "public"]
+)
+def test_leduc_is_learnt(sampling: dict[str, Any]) -> None:
+    assert exploited(trained("leduc", "sd-cfr", LEDUC_ITERATIONS, **sampling)) < LEDUC_BOUND
     assert exploited(trained("leduc", "sd-cfr", 0)) > 5 * LEDUC_BOUND
 
 

@@ -2,7 +2,7 @@
 
     for iteration t = 1, 2, ...
         for each player p
-            traverse K deals; p takes every action, its opponent one (traversal.py)
+            traverse K deals; p takes every action, its opponent one or every one (traversals/)
             add p's sampled advantages to p's memory, with iteration t
             (deep-cfr) add the opponent's strategies to its strategy memory
             train p's network on its memory; errors of iteration t count t (fitting/)
@@ -29,8 +29,8 @@ from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
 from equipoise.deep.torch_door import find_device
-from equipoise.deep.traversals.external import Sampling, Traversals
-from equipoise.deep.traversals.public import PublicTraversals
+from equipoise.deep.traversals.external import Sampling
+from equipoise.deep.traversals.public import make_traversals
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.tree.betting_tree import BettingTree
@@ -54,9 +54,9 @@ class DeepCFR:
         self.encoding = Encoding(tree, settings.strength)
         self.shape = self.encoding.shape(settings.hidden)
         self.where = self.encoding.on(find_device(settings.device))
-        sampling = Sampling(settings.holes, settings.whole, settings.thin, DEEP_CFR in self.algorithms)
-        walks = PublicTraversals if settings.sampling == "public" else Traversals
-        self.traversals: Traversals = walks(self.where, threads, sampling)
+        public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
+        sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public)
+        self.traversals = make_traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
         self.nodes = 0

@@ -49,6 +49,8 @@ class DeepRecipe(CheckedModel):
             raise ValueError("most_traversals is below traversals: swap them")
         if self.whole and self.sampling == "public":
             raise ValueError("whole is for external sampling: public walks every action, leave it out")
+        if self.holes < 2 and self.sampling == "public":
+            raise ValueError("public sampling deals holes that both players may have: set holes to 2 or more")
         if self.keep and self.algorithm != "sd-cfr":
             raise ValueError("keep is not for deep-cfr: leave it out")
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import torch
@@ -22,6 +22,7 @@ from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.network import Network
 from equipoise.deep.torch_door import find_device
 from equipoise.deep.traversals.external import Job, Sampled, Sampling, Traversals
+from equipoise.deep.traversals.public import make_traversals
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.abstract_game import AbstractGame
@@ -42,6 +43,11 @@ class ClusterTraversals(Traversals):
 
     pool: WorkerPool | None = None
 
+    @cached_property
+    def chunk(self) -> int:
+        """Deals of a job: as many as walk together without a cluster."""
+        return make_traversals(self.where, self.threads, self.sampling).chunk
+
     def do_jobs(
         self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]
     ) -> list[Sampled]:
@@ -58,7 +64,7 @@ class TraversalWorker:
         torch.set_num_threads(1)  # workers run side by side
         encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, strength)
         self.shape = encoding.shape(hidden)
-        self.traversals = Traversals(encoding.on(find_device("cpu")), 1, sampling)
+        self.traversals = make_traversals(encoding.on(find_device("cpu")), 1, sampling)
 
     def prepare(self, message: Step) -> None:
         """Take the networks of a step."""

@@ -49,6 +49,7 @@ class Sampling(NamedTuple):
     whole: int = 0  # the opponent takes every action where at most this many nodes follow
     thin: float = 0.0  # samples are kept as often as a walker that draws its actions uniformly comes, to this power
     strategies: bool = True  # the opponent's strategy is sampled, too
+    public: bool = False  # ranges walk every line of a board (`public.py`)
 
 
 EXTERNAL = Sampling()  # external sampling

@@ -28,12 +28,12 @@ import numpy as np
 import torch
 
 from equipoise.core.jit import I64
-from equipoise.deep.encoding import Evaluator
+from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
 from equipoise.deep.traversals.deals import BLOCKED
-from equipoise.deep.traversals.external import Job, Sampled, Traversals, joined
+from equipoise.deep.traversals.external import Job, Sampled, Sampling, Traversals, joined
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
@@ -152,6 +152,11 @@ class PublicTraversals(Traversals):
             if self.where.device.type == "cpu":
                 return list(pool.map(lambda job: walk(deal(job)), jobs))
             return [walk(dealt) for dealt in pool.map(deal, jobs)]
+
+
+def make_traversals(where: DeviceEncoding, threads: int, sampling: Sampling) -> Traversals:
+    """The traversals that `sampling` asks for."""
+    return (PublicTraversals if sampling.public else Traversals)(where, threads, sampling)
 
 
 class _Walk:

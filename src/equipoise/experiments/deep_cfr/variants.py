@@ -49,6 +49,7 @@ CASES = {
         "neither": {"scales": False, "sums": 0},
         "late samples thinned": {"thin": 1.0, "traversals": 8192},
         "thinned, percentile of hands": {"thin": 1.0, "traversals": 8192, "strength": True},
+        "the same, public": {"thin": 1.0, "strength": True, "sampling": "public", "traversals": 512, "holes": 16},
     }),
 }  # fmt: skip
 
