@@ -4,7 +4,8 @@ Peer: OpenSpiel's PyTorch Deep CFR with the settings of its own example (`exampl
 and 375 training steps a player and iteration, batches of 256, one hidden layer of 64), one thread each. To reach a
 NashConv, both are measured every few iterations until they are below it. CPU time counts, without that of measuring;
 the average-strategy network is trained once, after the last iteration. Limit hold'em has no peer: OpenSpiel's walks
-take too long. On a GPU, training steps are also compared with the most that it does: a large product of matrices.
+take too long. There, public chance sampling is compared with external sampling; its samples are fewer and less noisy.
+On a GPU, training steps are also compared with the most that it does: a large product of matrices.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, NetworkShape, Tensor
 from equipoise.deep.torch_door import find_device, matrix_product
+from equipoise.deep.traversals.external import Sampling
+from equipoise.deep.traversals.public import make_traversals
 from equipoise.measure.best_response import exploitability
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.strategy.profile import Profile
@@ -194,12 +197,31 @@ def _holdem(device: str) -> list[Benchmark]:
     found = [
         compare(f"{name}, traversals", "traversals/s", walks, "", None),
         _network_share(name, solver, count),
+        _public_samples(name, solver, 1024 if on_gpu else 4),
     ]
     if on_gpu:
         return found + [row for batch in (8192, 32_768) for row in _gpu_steps(name, solver, batch)]
     steps, batch = 20, 10_000
     fits = Work(lambda: _fit(solver, steps, batch), steps)
     return [*found, compare(f"{name}, batches of {batch:,}", "training steps/s", fits, "", None, rounds=3)]
+
+
+def _public_samples(name: str, solver: DeepCFR, boards: int) -> Benchmark:
+    """Samples a second of public chance sampling, and of external sampling with as many holes on a board."""
+    holes = 16
+
+    def work(public: bool, count: int) -> Work:
+        sampling = Sampling(holes, strategies=False, public=public)
+        walks = make_traversals(solver.where, solver.threads, sampling)
+
+        def run() -> int:
+            return len(walks.run(0, count, _evaluators(solver), 1, np.random.SeedSequence(3)).advantages.key)
+
+        return Work(run, run())
+
+    about = f"{name}, samples of public chance sampling, {holes} holes"
+    theirs = work(False, 20 * boards)
+    return compare(about, "samples/s", work(True, boards), "external sampling with as many holes", theirs, rounds=3)
 
 
 def _gpu_steps(name: str, solver: DeepCFR, batch: int) -> list[Benchmark]:
