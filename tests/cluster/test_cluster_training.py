@@ -36,6 +36,9 @@ SOLVERS: dict[str, dict[str, Any]] = {
 }
 
 
+PUBLIC = {"sampling": "public", "holes": 3, "heads": True}
+
+
 def recipe(method: str, **more: Any) -> Recipe:
     return read_recipe({"game": "leduc", "checkpoint": {"minutes": 1e-9}, **SOLVERS[method], **more})
 
@@ -111,7 +114,9 @@ def test_a_run_remembers_where_its_parts_keep_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("sampling", [{}, {"sampling": "public", "holes": 3}], ids=["external", "public"])
+@pytest.mark.parametrize(
+    "sampling", [{}, {"sampling": "public", "holes": 3, "heads": True}], ids=["external", "public"]
+)
 def test_traversals_on_a_cluster_give_the_networks_of_one_machine(sampling: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
     chosen = recipe("deep", deep={**SOLVERS["deep"]["deep"], **sampling})

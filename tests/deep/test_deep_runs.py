@@ -74,7 +74,12 @@ def held(out: Path, iteration: int) -> dict[str, bytes]:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_cut_into_parts_a_run_ends_with_the_same_bits(game: str, algorithm: str, sampling: str, tmp_path: Path) -> None:
     """Memories overflow on the way, so that the replacements are resumed too."""
-    more = {"sampling": sampling, "holes": 2, **({"keep": 3} if algorithm == "sd-cfr" else {})}
+    more = {
+        "sampling": sampling,
+        "heads": sampling == "public",
+        "holes": 2,
+        **({"keep": 3} if algorithm == "sd-cfr" else {}),
+    }
     chosen = recipe(game, algorithm=algorithm, memory=150, growth=1.3, **more)
     train(chosen, tmp_path / "whole", 6)
     for until in (1, 3, 6):
@@ -160,10 +165,11 @@ def test_sizes_are_known_without_torch(name: str) -> None:
     tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
     features, actions = feature_count(tree), most_actions(tree)
     assert (features, actions) == (encoding.features.shape[1], encoding.actions)
-    for hidden, strength in ((8, False), (64, False), (64, True)):
-        shape = Encoding(tree, strength).shape(hidden)
-        assert parameter_count(tree.rules, features, actions, hidden, strength) == shape.parameters
-        assert vector_length(tree, hidden, strength) == shape.length
+    for hidden, strength, heads in ((8, False, False), (64, False, True), (64, True, False)):
+        shape = Encoding(tree, strength).shape(hidden, heads)
+        if not heads:
+            assert parameter_count(tree.rules, features, actions, hidden, strength) == shape.parameters
+        assert vector_length(tree, hidden, strength, heads) == shape.length
     assert sum(array.nbytes for array in Samples.empty(1, actions)) == bytes_per_sample(actions)
 
 

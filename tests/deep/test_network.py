@@ -18,12 +18,20 @@ from naive_deep import cards_of_key, legal_softmax, random_networks, regret_matc
 
 
 @pytest.mark.parametrize(
-    "game", ["kuhn", "leduc", "holdem.flop", "holdem.limit", "leduc with strength", "holdem.flop with strength"]
+    "game",
+    [
+        "kuhn",
+        "leduc",
+        "holdem.flop",
+        "holdem.limit",
+        "leduc with strength",
+        "holdem.flop with strength and heads",
+        "leduc with heads",
+    ],
 )
 def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> None:
-    name, *strength = game.split(" with ")
-    encoding = Encoding(build_tree(name), bool(strength))
-    rules, shape = encoding.tree.rules, encoding.shape(8)
+    encoding = Encoding(build_tree(game.split(" with ")[0]), "strength" in game)
+    rules, shape = encoding.tree.rules, encoding.shape(8, "heads" in game)
     networks = random_networks(shape, 2, seed=3)
     evaluator = Evaluator(encoding.on(torch.device("cpu")), Network(shape, networks))
     rng = np.random.default_rng(1)
@@ -43,9 +51,10 @@ def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> Non
         assert np.ptp(grid.numpy(), axis=(0, 1, 2)).min() > 0.1
 
 
-def test_a_new_network_is_uniform() -> None:
+@pytest.mark.parametrize("heads", [False, True])
+def test_a_new_network_is_uniform(heads: bool) -> None:
     encoding = Encoding(build_tree("leduc"))
-    shape = encoding.shape(8)
+    shape = encoding.shape(8, heads)
     start = shape.start(torch.Generator().manual_seed(1))
     assert start.std() > 0.01
     where = encoding.on(torch.device("cpu"))

@@ -62,12 +62,14 @@ def strength_of(rules: GameRules, cards: Sequence[int]) -> int:
 
 
 def network_output(
-    shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], features: torch.Tensor, cut: str = ""
+    encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int, cut: str = ""
 ) -> torch.Tensor:
-    """[action] the output for one hand at one node. The gradient does not pass a `cut`: what a wrong one would forget.
+    """[action] the output for one hand at one decision. The gradient does not pass a `cut`: what a wrong one would
+    forget.
 
-    IN: [parameter], cards hole first, [feature].
+    IN: [parameter], cards hole first.
     """
+    features = torch.from_numpy(encoding.features[decision]).double()
     names, deck = list(shape.parts), shape.rules.deck
     flat = torch.split(network, shape.sizes)
     w = {name: part.reshape(shape.parts[name]) for name, part in zip(names, flat, strict=True)}
@@ -104,16 +106,18 @@ def network_output(
         j = torch.relu(layer(name, j) + kept(f"{name} skip", j))
     j = j - kept("mean", j.mean())
     j = j / kept("spread", (j.square().mean() + 1e-5).sqrt())
-    return layer("out", j)
+    out = layer("out", j)
+    if shape.heads:
+        out = out + kept("head", j) @ w["head"][decision] + w["head_bias"][decision]
+    return out
 
 
 def scaled_output(
     encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int
 ) -> torch.Tensor:
     """[action] the output for one hand at one decision, in its units."""
-    features = torch.from_numpy(encoding.features[decision]).double()
     scale = network[shape.parameters :].reshape(shape.decisions, shape.actions)[decision]
-    return scale * network_output(shape, network, cards, features)
+    return scale * network_output(encoding, shape, network, cards, decision)
 
 
 def legal_softmax(outputs: torch.Tensor, actions: int) -> torch.Tensor:

@@ -248,6 +248,8 @@ def step_flops(shape: NetworkShape, hands: int, decisions: int, pairs: int) -> f
     for name, size in zip(shape.parts, shape.sizes, strict=True):
         if name.endswith("_bias") or name == "scale":
             continue
+        if name == "head":
+            size //= decisions  # a pair reads that of its decision
         if name in ("hole", "board"):
             inputs = shape.rules.deck.size * (1 if name == "hole" else shape.hands.deals - 1)
             found += 2 * 2 * hands * inputs * shape.hidden

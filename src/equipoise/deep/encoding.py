@@ -54,9 +54,9 @@ class Encoding:
         """bool[decision, action]."""
         return np.arange(self.actions) < self.tree.num_children[self.nodes][:, np.newaxis]
 
-    def shape(self, hidden: int) -> NetworkShape:
+    def shape(self, hidden: int, heads: bool = False) -> NetworkShape:
         """The network for this game."""
-        return NetworkShape(self.hands, self.features.shape[1], self.actions, len(self.nodes), hidden)
+        return NetworkShape(self.hands, self.features.shape[1], self.actions, len(self.nodes), hidden, heads)
 
     def on(self, device: torch.device) -> DeviceEncoding:
         """Its constant arrays on a device."""
@@ -133,14 +133,14 @@ class Evaluator:
         """
         x = split_rows(hands.index_select(1, hand.flatten()), len(hand))
         x += self.betting.index_select(1, decision).unsqueeze(2)
-        return self._scaled(split_rows(self.network.joint(x.flatten(1, 2)), len(hand)), decision)
+        return self._scaled(self.network.joint(x, decision), decision)
 
     @torch.inference_mode()
     def grid(self, hands: Tensor, decision: Tensor) -> Tensor:
         """[network, decision, hand, action] outputs of all hands at some decisions, in the precision of `hands`."""
         chosen = self.betting.index_select(1, decision).to(hands.dtype)
         x = chosen.unsqueeze(2) + hands.unsqueeze(1)
-        return self._scaled(split_rows(self.network.joint(x.flatten(1, 2)), len(decision)), decision)
+        return self._scaled(self.network.joint(x, decision), decision)
 
     def _scaled(self, outputs: Tensor, decision: Tensor) -> Tensor:
         """Outputs in the units of their decisions, [network, decision, hand, action]."""

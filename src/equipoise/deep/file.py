@@ -23,7 +23,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import NETWORKS
 
-FORMAT = "equipoise networks 3"
+FORMAT = "equipoise networks 4"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -43,8 +43,10 @@ def save_networks(path: str | Path, game: AbstractGame, mixture: Mixture, about:
     arrays: dict[str, Any] = {"weights": np.asarray(mixture.weights, np.float32)}
     for player in range(PLAYERS):
         arrays[f"player {player}"] = mixture.parameters[player].cpu().numpy()
+    shape = mixture.shape
     sizes = {
-        "hidden": mixture.shape.hidden, "strength": mixture.shape.hands.strength, "is_strategy": mixture.is_strategy
+        "hidden": shape.hidden, "heads": shape.heads, "strength": shape.hands.strength,
+        "is_strategy": mixture.is_strategy,
     }  # fmt: skip
     save_arrays(path, FORMAT, {**game.header(), "network": sizes, "about": dict(about)}, arrays)
 
@@ -59,7 +61,7 @@ def load_networks(path: str | Path, device: str = "cpu") -> NetworkFile:
     on = find_device(device)
     try:
         where = Encoding(game.tree, bool(header["network"]["strength"])).on(on)
-        shape = where.encoding.shape(int(header["network"]["hidden"]))
+        shape = where.encoding.shape(int(header["network"]["hidden"]), bool(header["network"]["heads"]))
         is_strategy = bool(header["network"]["is_strategy"])
         one, two = (arrays[f"player {player}"] for player in range(PLAYERS))
         weights = arrays["weights"]

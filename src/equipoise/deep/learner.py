@@ -52,7 +52,7 @@ class DeepCFR:
         self.settings, self.seed, self.threads = settings, seed, threads
         self.algorithms = algorithms or (settings.algorithm,)
         self.encoding = Encoding(tree, settings.strength)
-        self.shape = self.encoding.shape(settings.hidden)
+        self.shape = self.encoding.shape(settings.hidden, settings.heads)
         self.where = self.encoding.on(find_device(settings.device))
         public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
         sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public)

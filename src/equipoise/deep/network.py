@@ -4,6 +4,9 @@
 are embedded in 64 numbers each (a card is the sum of its rank, its suit and itself; each deal of the board has its own
 embedding), three card layers of 192, two betting layers of 64, three combined layers of 64, normalised output.
 
+Beyond the paper, each decision may have an output layer of its own, a *head*, that is added to the shared one: one
+layer for all decisions of a large tree is where a network runs out of room first.
+
 What a network gives is multiplied by the *scale* of the decision and the action, a constant that is set before a
 training (`fitting/memory.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
 
@@ -40,6 +43,7 @@ class NetworkShape:
     actions: int
     decisions: int
     hidden: int = 64
+    heads: bool = False  # whether each decision has an output layer of its own, added to the shared one
 
     @cached_property
     def parts(self) -> dict[str, tuple[int, ...]]:
@@ -65,6 +69,9 @@ class NetworkShape:
             shapes[name] = shape
             if name != "joint1_bet":  # the bias of that layer is with its other half
                 shapes[f"{name}_bias"] = (shape[1],)
+        if self.heads:
+            shapes["head"] = (self.decisions, narrow, self.actions)
+            shapes["head_bias"] = (self.decisions, self.actions)
         shapes["scale"] = (self.decisions, self.actions)
         return shapes
 
@@ -103,7 +110,7 @@ class NetworkShape:
                 continue
             if not name.endswith("_bias"):
                 inputs = self._inputs(name, shape)
-            scale = 0.0 if name.startswith("out") else 1 / sqrt(inputs)
+            scale = 0.0 if name.startswith(("out", "head")) else 1 / sqrt(inputs)
             drawn.append(scale * (2 * torch.rand(shape, generator=generator).reshape(-1) - 1))
         return torch.cat(drawn)
 
@@ -163,20 +170,28 @@ class Network:
         x = torch.relu(self._layer("bet2", x) + x)
         return torch.matmul(x, self.part["joint1_bet"])
 
-    def joint(self, x: Tensor) -> Tensor:
-        """[network, row, action] the output for sums of a card part and a betting part, [network, row, hidden].
+    def joint(self, x: Tensor, decision: Tensor) -> Tensor:
+        """[network, decision, hand, action] the output for sums of a card part and a betting part.
 
-        There are millions of rows, and memory is what takes the time. So this works in place, also on its input; what
-        is added to a layer (its input) or taken from it (the mean, before the output) is part of its weights; and the
-        precision is that of the input.
+        IN: [network, decision, hand, hidden], [decision]. There are millions of rows, and memory is what takes the
+        time. So this works in place, also on its input; what is added to a layer (its input) or taken from it (the
+        mean, before the output) is part of its weights; and the precision is that of the input.
         """
-        x = self._residual("joint2", x.relu_())
+        shape = x.shape
+        x = self._residual("joint2", x.flatten(1, 2).relu_())
         x = self._residual("joint3", x)
         mean = x.mean(dim=-1, keepdim=True, dtype=torch.float32)
         square = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32).square_().div_(x.shape[-1])
         spread = square.sub_(mean.square_()).clamp_min_(0).add_(LEAST_SPREAD).sqrt_()
-        centred = self.part["out"] - self.part["out"].mean(dim=-2, keepdim=True)
-        return torch.bmm(x, centred.to(x.dtype)).div(spread).add_(self.part["out_bias"].unsqueeze(-2))
+        weight, bias = self.part["out"].unsqueeze(1), self.part["out_bias"][:, None, None]
+        if self.shape.heads:
+            weight = weight + self.part["head"].index_select(1, decision)
+            bias = bias + self.part["head_bias"].index_select(1, decision).unsqueeze(2)
+        else:
+            x = x.unsqueeze(1)  # one layer for all
+        centred = (weight - weight.mean(dim=-2, keepdim=True)).to(x.dtype)
+        out = torch.matmul(x.reshape(*centred.shape[:2], -1, shape[-1]), centred)
+        return out.reshape(*shape[:3], -1).div(spread.reshape(*shape[:3], 1)).add_(bias)
 
     def _residual(self, name: str, x: Tensor) -> Tensor:
         """A layer with its input added, then the positive part."""

@@ -19,6 +19,7 @@ class DeepRecipe(CheckedModel):
 
     algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
+    heads: bool = False  # each decision has an output layer of its own, added to the shared one
     sampling: Literal["external", "public"] = "external"  # one line of the opponent, or whole ranges on sampled boards
     strength: bool = False  # networks are told the percentile of a hand among all hands of its street
     holes: int = Field(default=1, ge=1, le=2048)  # of each player, dealt to one board of a traversal

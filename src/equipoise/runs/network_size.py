@@ -59,14 +59,15 @@ def infosets_by_street(tree: BettingTree, player: int) -> list[int]:
     return [hands[street] * int(np.count_nonzero(own == street)) for street in range(tree.rules.rounds)]
 
 
-def vector_length(tree: BettingTree, hidden: int, strength: bool) -> int:
+def vector_length(tree: BettingTree, hidden: int, strength: bool, heads: bool) -> int:
     """The numbers of a network: what it learns, and a scale for each action of each decision."""
     actions, decisions = most_actions(tree), int(np.count_nonzero(tree.kind == DECISION))
-    return parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + decisions * actions
+    own = decisions * (hidden + 1) * actions if heads else 0  # output layers
+    return parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + own + decisions * actions
 
 
 def parameter_count(rules: GameRules, features: int, actions: int, hidden: int, strength: bool) -> int:
-    """What a network learns: embeddings, then layers from inputs to outputs, with biases."""
+    """What a network learns without heads: embeddings, then layers from inputs to outputs, with biases."""
     boards, wide = len(rules.deals(rules.rounds - 1)) - 1, 3 * hidden
     card_inputs = hidden * (2 if boards else 1) + (STRENGTH_INPUTS if strength else 0)
     marks = rules.deck.size + rules.deck.ranks + rules.deck.suits

@@ -23,6 +23,7 @@ from equipoise.deep.network import Network
 from equipoise.deep.torch_door import find_device
 from equipoise.deep.traversals.external import Job, Sampled, Sampling, Traversals
 from equipoise.deep.traversals.public import make_traversals
+from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.strategy.abstract_game import AbstractGame
@@ -60,10 +61,10 @@ class ClusterTraversals(Traversals):
 class TraversalWorker:
     """A worker: the encoding of the game stays, networks come with each step."""
 
-    def __init__(self, header: Mapping[str, Any], hidden: int, strength: bool, sampling: Sampling) -> None:
+    def __init__(self, header: Mapping[str, Any], deep: DeepRecipe, sampling: Sampling) -> None:
         torch.set_num_threads(1)  # workers run side by side
-        encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, strength)
-        self.shape = encoding.shape(hidden)
+        encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, deep.strength)
+        self.shape = encoding.shape(deep.hidden, deep.heads)
         self.traversals = make_traversals(encoding.on(find_device("cpu")), 1, sampling)
 
     def prepare(self, message: Step) -> None:
@@ -88,8 +89,7 @@ class ClusterDeepTrainee(DeepTrainee):
         super().__init__(recipe, folder, threads)
         assert recipe.deep is not None
         before = self.learner.traversals
-        deep = recipe.deep
-        make = partial(TraversalWorker, recipe.game.header(), deep.hidden, deep.strength, before.sampling)
+        make = partial(TraversalWorker, recipe.game.header(), recipe.deep, before.sampling)
         self.pool = WorkerPool(cluster, make, workers, say=log)
         self.learner.traversals = ClusterTraversals(before.where, before.threads, before.sampling, self.pool)
         log(f"traversals on {workers} worker{'s' * (workers > 1)}")

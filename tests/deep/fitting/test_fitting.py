@@ -18,11 +18,22 @@ from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, rate_share, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
-from equipoise.deep.network import Network
+from equipoise.deep.network import Network, NetworkShape
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
 
 HIDDEN = 6
-CUTS = ("card2 skip", "card3 skip", "bet2 skip", "cards", "betting", "joint2 skip", "joint3 skip", "mean", "spread")
+CUTS = (
+    "card2 skip",
+    "card3 skip",
+    "bet2 skip",
+    "cards",
+    "betting",
+    "joint2 skip",
+    "joint3 skip",
+    "mean",
+    "spread",
+    "head",
+)
 
 
 class Double(DeviceEncoding):
@@ -34,8 +45,11 @@ class Double(DeviceEncoding):
 
 @cache
 def encoded(game: str) -> Encoding:
-    name, *strength = game.split(" with ")
-    return Encoding(build_tree(name), bool(strength))
+    return Encoding(build_tree(game.split(" with ")[0]), "strength" in game)
+
+
+def shape_of(game: str) -> NetworkShape:
+    return encoded(game).shape(HIDDEN, "heads" in game)
 
 
 def memory_of(encoding: Encoding, count: int, most_sums: int = 0) -> Memory:
@@ -57,7 +71,7 @@ def drawn(game: str) -> Merged:
 def by_hand(game: str, batch: Merged, network: torch.Tensor, is_strategy: bool) -> tuple[float, torch.Tensor]:
     encoding = encoded(game)
     where = Double(encoding, torch.from_numpy(encoding.features).double(), torch.from_numpy(encoding.legal))
-    shape, gradient = encoding.shape(HIDDEN), torch.full_like(network, torch.nan)
+    shape, gradient = shape_of(game), torch.full_like(network, torch.nan)
     stacks = [Network(shape, vector[None]) for vector in (network, gradient)]
     for stack in stacks:
         stack.marks = stack.marks.double()
@@ -74,10 +88,9 @@ def automatic(
     parameters = network.clone().requires_grad_()
     loss = torch.zeros((), dtype=torch.float64)
     for hand, spot, weight, target in zip(batch.hand, batch.spot, batch.weight, batch.target, strict=True):
-        decision = batch.decision[spot]
-        features = torch.from_numpy(encoding.features[decision]).double()
+        decision = int(batch.decision[spot])
         cards = cards_of_key(int(batch.key[hand]))
-        output = network_output(encoding.shape(HIDDEN), parameters, cards, features, cut)
+        output = network_output(encoding, shape_of(game), parameters, cards, decision, cut)
         actions = int(encoding.legal[decision].sum())
         output = legal_softmax(output, actions) if is_strategy else output
         loss = loss + weight * (output - torch.from_numpy(target))[:actions].square().sum()
@@ -87,9 +100,11 @@ def automatic(
 
 
 @pytest.mark.parametrize("is_strategy", [False, True])
-@pytest.mark.parametrize("game", ["kuhn", "leduc", "leduc with strength", "holdem.flop with strength"])
+@pytest.mark.parametrize(
+    "game", ["kuhn", "leduc", "leduc with strength", "leduc with heads", "holdem.flop with strength and heads"]
+)
 def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
-    shape, batch = encoded(game).shape(HIDDEN), drawn(game)
+    shape, batch = shape_of(game), drawn(game)
     network = random_networks(shape, 1, seed=2)[0].double()
     loss, gradient = by_hand(game, batch, network, is_strategy)
     expected_loss, expected = automatic(game, batch, network, is_strategy)
@@ -105,12 +120,12 @@ def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_gradient_that_forgets_a_term_differs(cut: str) -> None:
-    network = random_networks(encoded("leduc").shape(HIDDEN), 1, seed=2)[0].double()
-    batch = drawn("leduc")
-    loss, gradient = by_hand("leduc", batch, network, False)
-    wrong_loss, wrong = automatic("leduc", batch, network, False, cut)
+    game = "leduc with heads" if cut == "head" else "leduc"
+    network, batch = random_networks(shape_of(game), 1, seed=2)[0].double(), drawn(game)
+    loss, gradient = by_hand(game, batch, network, False)
+    wrong_loss, wrong = automatic(game, batch, network, False, cut)
     assert loss == pytest.approx(wrong_loss, rel=1e-12)
-    learnt = slice(encoded("leduc").shape(HIDDEN).parameters)
+    learnt = slice(shape_of(game).parameters)
     assert not torch.allclose(gradient[learnt], wrong[learnt], rtol=1e-3, atol=1e-6)
 
 
@@ -151,10 +166,9 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
     assert torch.equal(parameters[shape.parameters :], torch.from_numpy(scales).flatten())
     for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
         here = (samples.node == node) & (samples.key == key)
-        decision = encoding.decision[node]
+        decision = int(encoding.decision[node])
         mean = np.average(samples.target[here], axis=0, weights=samples.iteration[here]) / scales[decision]
-        features = torch.from_numpy(encoding.features[decision]).double()
-        output = network_output(shape, parameters.double(), cards_of_key(key), features).numpy()
+        output = network_output(encoding, shape, parameters.double(), cards_of_key(key), decision).numpy()
         errors.append(np.abs(output - mean)[encoding.legal[encoding.decision[node]]].max())
         untrained.append(np.abs(mean).max())
     assert max(errors) < 0.15

@@ -137,7 +137,11 @@ def backward(
     spread = z.square().mean(dim=1, keepdim=True).add_(LEAST_SPREAD).sqrt_()
     z /= spread
     out = torch.addmm(w["out_bias"], z, w["out"])
-    legal = where.legal.index_select(0, decision).index_select(0, spot)
+    of_pair = decision.index_select(0, spot)
+    if heads := "head" in w:
+        own = w["head"].index_select(0, of_pair)  # [pair, hidden, action]
+        out += torch.bmm(z.unsqueeze(1), own).squeeze(1).add_(w["head_bias"].index_select(0, of_pair))
+    legal = where.legal.index_select(0, of_pair)
     if is_strategy:
         out = soft(out, legal)
     weight = weight.unsqueeze(1)
@@ -150,6 +154,10 @@ def backward(
         d_out = out * (d_out - (d_out * out).sum(dim=1, keepdim=True))
     _through(z, d_out, d["out"], d["out_bias"])
     d_z = d_out @ w["out"].T
+    if heads:
+        d_z += torch.bmm(own, d_out.unsqueeze(2)).squeeze(2)
+        d["head"].zero_().index_add_(0, of_pair, z.unsqueeze(2) * d_out.unsqueeze(1))
+        d["head_bias"].zero_().index_add_(0, of_pair, d_out)
     d_j = d_z - d_z.mean(dim=1, keepdim=True) - z * (d_z * z).mean(dim=1, keepdim=True)
     d_j /= spread
     for name, above, below in (("joint3", j3, j2), ("joint2", j2, j1)):

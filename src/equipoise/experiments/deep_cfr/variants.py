@@ -25,6 +25,7 @@ BASE = "external sampling"
 SETTINGS: dict[str, Any] = {"growth": 1, "learning_rate": 0.003, "warm_start": True, "device": "cpu"}
 LEDUC = {**SETTINGS, "hidden": 64, "traversals": 3000, "memory": 2_000_000, "steps": 50, "batch": 16_384, "keep": 512}
 FLOP = {**SETTINGS, "hidden": 32, "traversals": 4096, "memory": 4_000_000, "steps": 60, "batch": 1024, "keep": 64}
+PUBLIC = {"thin": 1.0, "strength": True, "sampling": "public", "traversals": 512, "holes": 16}
 
 
 class Case(NamedTuple):
@@ -49,7 +50,8 @@ CASES = {
         "neither": {"scales": False, "sums": 0},
         "late samples thinned": {"thin": 1.0, "traversals": 8192},
         "thinned, percentile of hands": {"thin": 1.0, "traversals": 8192, "strength": True},
-        "the same, public": {"thin": 1.0, "strength": True, "sampling": "public", "traversals": 512, "holes": 16},
+        "the same, public": PUBLIC,
+        "the same, public, heads": {**PUBLIC, "heads": True},
     }),
 }  # fmt: skip
 
