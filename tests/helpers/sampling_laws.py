@@ -11,7 +11,7 @@ from equipoise import build_tree
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.tree.betting_tree import DECISION, BettingTree
-from naive_deep import Found, NetworkStrategy, random_networks
+from naive_deep import Found, NetworkStrategy, all_deals, random_networks, regrets
 
 HIDDEN = 6
 
@@ -67,3 +67,16 @@ def kept_share(tree: BettingTree, node: int, thin: float) -> float:
             share /= float(tree.num_children[above]) ** thin
         above = int(tree.parent[above])
     return share
+
+
+def wrong_regrets(game: str, walker: int) -> list[Found]:
+    """What mistakes would give instead of the regrets: seats swapped, no reach or blockers, another walker or sign."""
+    tree, deals, both = encoded(game).tree, all_deals(encoded(game)), strategies(game)
+    found = [
+        regrets(tree, walker, deals, both[::-1])[0],
+        regrets(tree, walker, deals, both, opponent_reach=False)[0],
+        regrets(tree, walker, all_deals(encoded(game), blockers=False), both)[0],
+        regrets(tree, 1 - walker, deals, both)[0],
+    ]
+    exact, _ = regrets(tree, walker, deals, both)
+    return [*found, {infoset: -row for infoset, row in exact.items()}]

@@ -21,7 +21,7 @@ from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.network import Network
 from equipoise.deep.traversals.external import Sampled, Sampling, Traversals
 from naive_deep import Found, all_deals, regrets, visits
-from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies
+from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies, wrong_regrets
 
 COUNT, RUNS = 2_000, 50
 SAMPLINGS = [Sampling(), Sampling(holes=4), Sampling(holes=1, whole=6), Sampling(holes=4, whole=20, thin=0.7)]
@@ -61,12 +61,7 @@ def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> 
     assert all(np.ptp(strategies(game)[walker](*infoset)) > 0.001 for infoset in exact)
     assert distance(exact) < 5
     assert all((run.iteration == 3).all() for run in found)
-    swapped, _ = regrets(tree, walker, deals, strategies(game)[::-1])
-    unreached, _ = regrets(tree, walker, deals, strategies(game), opponent_reach=False)
-    unblocked, _ = regrets(tree, walker, all_deals(encoded(game), blockers=False), strategies(game))
-    other_seat, _ = regrets(tree, 1 - walker, deals, strategies(game))
-    negative = {infoset: -row for infoset, row in exact.items()}
-    for wrong in (swapped, unreached, unblocked, other_seat, negative):
+    for wrong in wrong_regrets(game, walker):
         assert distance(wrong) > 8
     if sampling.thin and (game == "leduc" or walker == 0):  # in Kuhn, player 1 acts once
         assert distance({infoset: row / kept_share(tree, infoset[0], 0.2) for infoset, row in exact.items()}) > 8

@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from equipoise.core.jit import I64
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
@@ -54,6 +53,23 @@ class Level(NamedTuple):
     decided: tuple[Tensor, Tensor]  # [player] its decision nodes
     deals: Tensor  # DEAL nodes
 
+    @classmethod
+    def of(cls, where: DeviceEncoding, first: int, end: int) -> Level:
+        """The nodes from `first` to `end`."""
+        tree, encoding, index = where.encoding.tree, where.encoding, where.index
+        nodes = np.arange(first, end)
+        above = np.maximum(tree.parent[first:end], 0)
+        row = encoding.decision[above].astype(np.int64) * encoding.actions + nodes - tree.first_child[above]
+        below_decision = (tree.kind[above] == DECISION) & (nodes > 0)
+        drawn = [np.flatnonzero(below_decision & (tree.player[above] == player)) for player in range(PLAYERS)]
+        decides = tree.kind[first:end] == DECISION
+        decided = [nodes[decides & (tree.player[first:end] == player)] for player in range(PLAYERS)]
+        return cls(
+            first, end, index(above), (index(drawn[0]), index(drawn[1])),
+            (index(row[drawn[0]]), index(row[drawn[1]])), (index(decided[0]), index(decided[1])),
+            index(nodes[tree.kind[first:end] == DEAL]),
+        )  # fmt: skip
+
 
 class PublicPlan(NamedTuple):
     """A betting tree as indices on a device. A *row* is an action of a decision: decision * actions + action."""
@@ -66,6 +82,26 @@ class PublicPlan(NamedTuple):
     folder: Tensor  # [folded node] who folded
     showdowns: list[Tensor]  # [street] nodes
     chips: Tensor  # [node, 1, 1] what the loser of a terminal node loses
+
+    @classmethod
+    def of(cls, where: DeviceEncoding) -> PublicPlan:
+        """The plan of the tree of an encoding."""
+        tree, encoding, index = where.encoding.tree, where.encoding, where.index
+        number, streets, players = np.arange(encoding.actions), range(tree.rules.rounds), range(PLAYERS)
+        decided = [(tree.kind == DECISION) & (tree.player == player) for player in players]
+        has = number < tree.num_children[:, np.newaxis]
+        folded = np.flatnonzero(tree.kind == FOLDED)
+        chips = torch.from_numpy(tree.chips.min(axis=1).astype(np.float32)).to(where.device)
+        return cls(
+            [Level.of(where, first, end) for first, end in level_bounds(tree)],
+            index(np.where(has, tree.first_child[:, np.newaxis] + number, len(tree))),
+            index(encoding.decision),
+            [[index(encoding.decision[decided[p] & (tree.street == street)]) for p in players] for street in streets],
+            index(folded),
+            index(tree.player[folded]),
+            [index(np.flatnonzero((tree.kind == SHOWDOWN) & (tree.street == street))) for street in streets],
+            chips[:, None, None],
+        )
 
 
 def level_bounds(tree: BettingTree) -> list[tuple[int, int]]:
@@ -85,42 +121,7 @@ class PublicTraversals(Traversals):
     @cached_property
     def plan(self) -> PublicPlan:
         """The tree on the device."""
-        tree, encoding, index = self.where.encoding.tree, self.where.encoding, self.where.index
-        actions, nodes = encoding.actions, np.arange(len(tree))
-        above = np.maximum(tree.parent, 0)
-        row = encoding.decision[above].astype(np.int64) * actions + nodes - tree.first_child[above]
-        below = [(tree.kind[above] == DECISION) & (tree.player[above] == p) & (nodes > 0) for p in range(PLAYERS)]
-        mine = [(tree.kind == DECISION) & (tree.player == player) for player in range(PLAYERS)]
-
-        def one_of(first: int, end: int, chosen: I64 | np.ndarray) -> I64:
-            return np.flatnonzero(chosen[first:end])
-
-        levels = []
-        for first, end in level_bounds(tree):
-            drawn = [one_of(first, end, below[player]) for player in range(PLAYERS)]
-            decided = [first + one_of(first, end, mine[player]) for player in range(PLAYERS)]
-            rows = [index(row[first + each]) for each in drawn]
-            level = Level(
-                first, end, index(above[first:end]), (index(drawn[0]), index(drawn[1])), (rows[0], rows[1]),
-                (index(decided[0]), index(decided[1])), index(first + one_of(first, end, tree.kind == DEAL)),
-            )  # fmt: skip
-            levels.append(level)
-        number = np.arange(actions)
-        has = number < tree.num_children[:, np.newaxis]
-        child = np.where(has, tree.first_child[:, np.newaxis] + number, len(tree))
-        folded = np.flatnonzero(tree.kind == FOLDED)
-        streets = range(tree.rules.rounds)
-        chips = torch.from_numpy(tree.chips.min(axis=1).astype(np.float32)).to(self.where.device)
-        decisions = [
-            [index(encoding.decision[mine[player] & (tree.street == street)]) for player in range(PLAYERS)]
-            for street in streets
-        ]
-        return PublicPlan(
-            levels, index(child), index(encoding.decision), decisions,
-            index(folded), index(tree.player[folded]),
-            [index(np.flatnonzero((tree.kind == SHOWDOWN) & (tree.street == street))) for street in streets],
-            chips[:, None, None],
-        )  # fmt: skip
+        return PublicPlan.of(self.where)
 
     @cached_property
     def boards(self) -> BoardDealer:
