@@ -165,25 +165,25 @@ def test_sizes_are_known_without_torch(name: str) -> None:
     tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
     features, actions = feature_count(tree), most_actions(tree)
     assert (features, actions) == (encoding.features.shape[1], encoding.actions)
-    for hidden, strength, heads in ((8, False, False), (64, False, True), (64, True, False)):
-        shape = Encoding(tree, strength).shape(hidden, heads)
+    for hidden, strength, heads, table in ((8, False, False, 0), (64, False, True, 0), (64, True, False, 20)):
+        shape = Encoding(tree, strength).shape(hidden, heads, table)
         if not heads:
             assert parameter_count(tree.rules, features, actions, hidden, strength) == shape.parameters
-        assert vector_length(tree, hidden, strength, heads) == shape.length
+        assert vector_length(tree, hidden, strength, heads, table) == shape.length
     assert sum(array.nbytes for array in Samples.empty(1, actions)) == bytes_per_sample(actions)
 
 
-@pytest.mark.parametrize("sums", [0, 100, 8192])
+@pytest.mark.parametrize(("sums", "table"), [(0, 0), (100, 0), (8192, 0), (100, 30)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_cost_covers_the_files(algorithm: str, sums: int, tmp_path: Path) -> None:
-    chosen = recipe(algorithm=algorithm, memory=300, sums=sums)
+def test_the_cost_covers_the_files(algorithm: str, sums: int, table: int, tmp_path: Path) -> None:
+    chosen = recipe(algorithm=algorithm, memory=300, sums=sums, strength=table > 0, table=table)
     run = train(chosen, tmp_path / "run", 4)
     written = sum(path.stat().st_size for path in (tmp_path / "run").glob("**/*") if path.suffix in (".ckpt",))
     assert written <= run.cost.disk_bytes
     tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
-    memories = [Memory(encoding, player, 300, 1.0, sums) for player in range(2)]
+    memories = [Memory(encoding, player, 300, 1.0, sums, table) for player in range(2)]
     summed = sum(array.nbytes for memory in memories for array in memory.sums)
-    assert bytes_of_sums(tree, sums) == summed
+    assert bytes_of_sums(tree, sums, table) == summed
     times = 1 if algorithm == "sd-cfr" else 2
     samples = 2 * memories[0].rest.capacity * bytes_per_sample(3)
     assert memories[0].rest.capacity == (1 if sums == 8192 else 300)

@@ -27,11 +27,13 @@ from naive_deep import cards_of_key, legal_softmax, random_networks, regret_matc
         "leduc with strength",
         "holdem.flop with strength and heads",
         "leduc with heads",
+        "leduc with strength and table",
+        "holdem.flop with strength, heads and table",
     ],
 )
 def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> None:
     encoding = Encoding(build_tree(game.split(" with ")[0]), "strength" in game)
-    rules, shape = encoding.tree.rules, encoding.shape(8, "heads" in game)
+    rules, shape = encoding.tree.rules, encoding.shape(8, "heads" in game, 7 if "table" in game else 0)
     networks = random_networks(shape, 2, seed=3)
     evaluator = Evaluator(encoding.on(torch.device("cpu")), Network(shape, networks))
     rng = np.random.default_rng(1)
@@ -51,10 +53,10 @@ def test_a_stack_of_networks_answers_as_each_does_for_one_hand(game: str) -> Non
         assert np.ptp(grid.numpy(), axis=(0, 1, 2)).min() > 0.1
 
 
-@pytest.mark.parametrize("heads", [False, True])
-def test_a_new_network_is_uniform(heads: bool) -> None:
-    encoding = Encoding(build_tree("leduc"))
-    shape = encoding.shape(8, heads)
+@pytest.mark.parametrize(("heads", "table"), [(False, 0), (True, 0), (True, 5)])
+def test_a_new_network_is_uniform(heads: bool, table: int) -> None:
+    encoding = Encoding(build_tree("leduc"), strength=table > 0)
+    shape = encoding.shape(8, heads, table)
     start = shape.start(torch.Generator().manual_seed(1))
     assert start.std() > 0.01
     where = encoding.on(torch.device("cpu"))

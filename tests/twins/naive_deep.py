@@ -109,6 +109,9 @@ def network_output(
     out = layer("out", j)
     if shape.heads:
         out = out + kept("head", j) @ w["head"][decision] + w["head_bias"][decision]
+    if shape.table:
+        percentile = strength_of(shape.rules, cards) - 1  # of 255
+        out = out + w["table"][decision, percentile * shape.table // 255]
     return out
 
 
@@ -116,7 +119,8 @@ def scaled_output(
     encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int
 ) -> torch.Tensor:
     """[action] the output for one hand at one decision, in its units."""
-    scale = network[shape.parameters :].reshape(shape.decisions, shape.actions)[decision]
+    first = shape.parameters
+    scale = network[first : first + shape.decisions * shape.actions].reshape(-1, shape.actions)[decision]
     return scale * network_output(encoding, shape, network, cards, decision)
 
 

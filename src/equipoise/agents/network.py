@@ -13,12 +13,13 @@ import numpy as np
 
 from equipoise.agents.card_blind import Flags, tables_of_boards
 from equipoise.agents.postprocess import PostProcess, process_rows
-from equipoise.agents.tree_agent import TreeAgent
+from equipoise.agents.tree_agent import TreeAgent, live_holes
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, U8
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Tensor
+from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import BettingTree, first_decisions
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import Tables
@@ -60,6 +61,27 @@ class NetworkAgent(TreeAgent):
             self._kept[key] = found
         return found
 
+    def board_rows(self, board: tuple[int, ...]) -> F64:
+        """[node, live hole] as in `TreeAgent`, by one walk over the decisions of each player and street."""
+        tree, rules, mixture = self.tree, self.rules, self.mixture
+        live = live_holes(rules, board)
+        cards = hole_card_table(rules.deck, rules.hole_cards)[live]
+        found = np.ones((len(tree), len(live)))
+        for player in range(PLAYERS):
+            reach: Tensor | None = None
+            for street in range(rules.rounds):
+                keys = mixture.where.encoding.hands.of_board(board[: rules.board_size(street)], cards)
+                walk = mixture.street(player, street, keys, reach)
+                for answer in walk:
+                    nodes = walk.plan.nodes[answer.decisions].tolist()
+                    for node, chances in zip(nodes, answer.chances.cpu().numpy(), strict=True):
+                        children = tree.children(node)
+                        rows = chances[:, : len(children)].T.astype(np.float64)
+                        self._process(node, rows)
+                        found[children.start : children.stop] = rows
+                reach = walk.exits
+        return found
+
     def strategy(self) -> NetworkStrategy:
         """Its networks."""
         if self.post.method != "none":
@@ -68,12 +90,16 @@ class NetworkAgent(TreeAgent):
 
     def _asked(self, node: int, board: tuple[int, ...], holes: U8) -> F64:
         rows = self.mixture.rows(node, board, holes).T.astype(np.float64)
+        self._process(node, rows)
+        rows[:, np.isin(holes, board).any(axis=1)] = 0
+        return rows
+
+    def _process(self, node: int, rows: F64) -> None:
+        """Post-process the probabilities of a node. IN OUT: float64[action, hole]."""
         tree, children = self.tree, self.tree.children(node)
         actions, opposing = tree.action[children.start : children.stop], int(tree.chips[node].max())
         first = bool(self._first[node]) if self.post.keep_first else False
         process_rows(self.post.rule, actions, opposing, first, np.empty((2, len(rows))), rows)
-        rows[:, np.isin(holes, board).any(axis=1)] = 0
-        return rows
 
     @cached_property
     def _first(self) -> U8:

@@ -32,7 +32,7 @@ from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.jit import F64, I64, U8, kernel
 from equipoise.games.betting_state import CALL, BettingState
 from equipoise.games.rules import GameRules
-from equipoise.tree.betting_tree import DEAL, BettingTree
+from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
 
 
 @kernel
@@ -75,6 +75,19 @@ class TreeAgent(Tracked):
     def strategy(self) -> Strategy:
         """The same for the exact measure, in its own tree."""
 
+    def board_rows(self, board: tuple[int, ...]) -> F64:
+        """[node, live hole] the probability of the action that leads to a node, on the streets of a full board.
+
+        It is 1 where no decision leads to the node. Holes are those of `live_holes`.
+        """
+        tree, rules = self.tree, self.rules
+        holes, live = hole_card_table(rules.deck, rules.hole_cards), live_holes(rules, board)
+        found = np.ones((len(tree), len(live)))
+        for node in np.flatnonzero(tree.kind == DECISION).tolist():
+            seen, children = rules.board_size(int(tree.street[node])), tree.children(node)
+            found[children.start : children.stop] = self.rows(node, board[:seen], holes)[:, live]
+        return found
+
     @property
     def rules(self) -> GameRules:  # type: ignore[override]
         return self.tree.rules
@@ -95,6 +108,12 @@ class TreeAgent(Tracked):
         chosen = holes if hole is None else holes[hole : hole + 1]
         start = Place(0, 1.0, np.ones(len(chosen)))
         return TreeTrack(self, player, chosen, BettingState.start(self.rules), (), (start,))
+
+
+def live_holes(rules: GameRules, board: tuple[int, ...]) -> I64:
+    """The indices of the holes that share no card with a board, ascending."""
+    holes = hole_card_table(rules.deck, rules.hole_cards)
+    return np.flatnonzero(~np.isin(holes, board).any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.agents.blueprint import profile_agent
 from equipoise.bench.measure import Benchmark, Work, compare, rate
 from equipoise.core.machine import thread_count
-from equipoise.deep.encoding import Evaluator
+from equipoise.deep.encoding import Evaluator, Hands
 from equipoise.deep.fitting.on_cpu import FitSettings, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.learner import DeepCFR
@@ -281,15 +281,21 @@ class _Timed(Evaluator):
 
     seconds = 0.0
 
-    def hands(self, keys: Any) -> Tensor:
-        return self._timed(lambda: super(_Timed, self).hands(keys))
-
-    def rows(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
-        return self._timed(lambda: super(_Timed, self).rows(hands, hand, decision))
-
-    def _timed(self, answer: Callable[[], Tensor]) -> Tensor:
+    def hands_of(self, keys: Tensor, multi_hot: Tensor) -> Hands:
         start = time.perf_counter()
-        found = answer()
+        found = super().hands_of(keys, multi_hot)
+        self._stop(start, found.cards)
+        return found
+
+    def rows(self, hands: Hands, hand: Tensor, decision: Tensor) -> Tensor:
+        start = time.perf_counter()
+        return self._stop(start, super().rows(hands, hand, decision))
+
+    def grid(self, hands: Hands, decision: Tensor) -> Tensor:
+        start = time.perf_counter()
+        return self._stop(start, super().grid(hands, decision))
+
+    def _stop(self, start: float, found: Tensor) -> Tensor:
         found.flatten()[0].item()  # waits for a GPU
         self.seconds += time.perf_counter() - start
         return found

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from equipoise.core.jit import F32, I32, U64
 from equipoise.deep.betting_features import betting_features
-from equipoise.deep.hands import KNOTS, STRENGTH_SHIFT, STRENGTHS, HandKeys
+from equipoise.deep.hands import KNOTS, STRENGTH_SHIFT, HandKeys
 from equipoise.deep.network import Network, NetworkShape, Tensor, split_rows
+from equipoise.runs.network_size import STRENGTHS
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
 
@@ -54,9 +55,9 @@ class Encoding:
         """bool[decision, action]."""
         return np.arange(self.actions) < self.tree.num_children[self.nodes][:, np.newaxis]
 
-    def shape(self, hidden: int, heads: bool = False) -> NetworkShape:
+    def shape(self, hidden: int, heads: bool = False, table: int = 0) -> NetworkShape:
         """The network for this game."""
-        return NetworkShape(self.hands, self.features.shape[1], self.actions, len(self.nodes), hidden, heads)
+        return NetworkShape(self.hands, self.features.shape[1], self.actions, len(self.nodes), hidden, heads, table)
 
     def on(self, device: torch.device) -> DeviceEncoding:
         """Its constant arrays on a device."""
@@ -97,6 +98,11 @@ class DeviceEncoding:
             found[:, -KNOTS - 1 : -1] = (1 - (knot - self._knots).abs()).clamp_min(0) * (strength > 0)
         return found[:, :-1]
 
+    def buckets_of(self, keys: Tensor, buckets: int) -> Tensor:
+        """The percentile buckets of keys on the device, int64[hand]; a key without a strength is in the first."""
+        strength = (keys >> STRENGTH_SHIFT) & STRENGTHS
+        return (strength - 1).clamp_min(0) * buckets // STRENGTHS
+
     @cached_property
     def _knots(self) -> Tensor:
         return torch.arange(KNOTS, device=self.device)
@@ -112,6 +118,13 @@ class DeviceEncoding:
         return torch.from_numpy(self.encoding.hands.plan.deal.astype(np.int64)).to(self.device)
 
 
+class Hands(NamedTuple):
+    """What the layers of cards say of some hands."""
+
+    cards: Tensor  # [network, hand, hidden] their part in the first combined layer
+    bucket: Tensor  # [hand] percentile bucket in the table; empty if there is no table
+
+
 class Evaluator:
     """A stack of networks that answers for hands at decisions; no gradients."""
 
@@ -120,27 +133,40 @@ class Evaluator:
         with torch.inference_mode():
             self.betting = self.network.betting(where.features)  # [network, decision, hidden]
 
-    @torch.inference_mode()
-    def hands(self, keys: U64) -> Tensor:
-        """[network, hand, hidden] the card part of hands, for `rows` and `grid`."""
-        return self.network.cards(self.where.multi_hot(keys))
+    def hands(self, keys: U64) -> Hands:
+        """Hands for `rows` and `grid`."""
+        return self.hands_of(torch.from_numpy(keys.view(np.int64)).to(self.where.device), self.where.multi_hot(keys))
 
     @torch.inference_mode()
-    def rows(self, hands: Tensor, hand: Tensor, decision: Tensor) -> Tensor:
+    def hands_of(self, keys: Tensor, multi_hot: Tensor) -> Hands:
+        """The same from keys on the device and their input."""
+        table = self.network.shape.table
+        bucket = self.where.buckets_of(keys, table) if table else keys[:0]
+        return Hands(self.network.cards(multi_hot), bucket)
+
+    @torch.inference_mode()
+    def rows(self, hands: Hands, hand: Tensor, decision: Tensor) -> Tensor:
         """[network, row, hole, action] outputs for rows of holes at one decision each.
 
         IN: `hands`, index [row, hole] into them, index [row] of decisions.
         """
-        x = split_rows(hands.index_select(1, hand.flatten()), len(hand))
+        x = split_rows(hands.cards.index_select(1, hand.flatten()), len(hand))
         x += self.betting.index_select(1, decision).unsqueeze(2)
-        return self._scaled(self.network.joint(x, decision), decision)
+        out = self.network.joint(x, decision)
+        if self.network.shape.table:
+            cell = decision.unsqueeze(1) * self.network.shape.table + hands.bucket[hand]
+            out += self.network.part["table"].flatten(1, 2).index_select(1, cell.flatten()).reshape(out.shape)
+        return self._scaled(out, decision)
 
     @torch.inference_mode()
-    def grid(self, hands: Tensor, decision: Tensor) -> Tensor:
+    def grid(self, hands: Hands, decision: Tensor) -> Tensor:
         """[network, decision, hand, action] outputs of all hands at some decisions, in the precision of `hands`."""
-        chosen = self.betting.index_select(1, decision).to(hands.dtype)
-        x = chosen.unsqueeze(2) + hands.unsqueeze(1)
-        return self._scaled(self.network.joint(x, decision), decision)
+        chosen = self.betting.index_select(1, decision).to(hands.cards.dtype)
+        x = chosen.unsqueeze(2) + hands.cards.unsqueeze(1)
+        out = self.network.joint(x, decision)
+        if self.network.shape.table:
+            out += self.network.part["table"].index_select(1, decision).index_select(2, hands.bucket)
+        return self._scaled(out, decision)
 
     def _scaled(self, outputs: Tensor, decision: Tensor) -> Tensor:
         """Outputs in the units of their decisions, [network, decision, hand, action]."""

@@ -23,7 +23,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import NETWORKS
 
-FORMAT = "equipoise networks 4"
+FORMAT = "equipoise networks 5"
 REMEDY = "train again, or take another copy of the file"
 
 
@@ -45,7 +45,7 @@ def save_networks(path: str | Path, game: AbstractGame, mixture: Mixture, about:
         arrays[f"player {player}"] = mixture.parameters[player].cpu().numpy()
     shape = mixture.shape
     sizes = {
-        "hidden": shape.hidden, "heads": shape.heads, "strength": shape.hands.strength,
+        "hidden": shape.hidden, "heads": shape.heads, "table": shape.table, "strength": shape.hands.strength,
         "is_strategy": mixture.is_strategy,
     }  # fmt: skip
     save_arrays(path, FORMAT, {**game.header(), "network": sizes, "about": dict(about)}, arrays)
@@ -60,9 +60,10 @@ def load_networks(path: str | Path, device: str = "cpu") -> NetworkFile:
     game = AbstractGame.of_header(header, str(path), REMEDY)
     on = find_device(device)
     try:
-        where = Encoding(game.tree, bool(header["network"]["strength"])).on(on)
-        shape = where.encoding.shape(int(header["network"]["hidden"]), bool(header["network"]["heads"]))
-        is_strategy = bool(header["network"]["is_strategy"])
+        sizes = header["network"]
+        where = Encoding(game.tree, bool(sizes["strength"])).on(on)
+        shape = where.encoding.shape(int(sizes["hidden"]), bool(sizes["heads"]), int(sizes["table"]))
+        is_strategy = bool(sizes["is_strategy"])
         one, two = (arrays[f"player {player}"] for player in range(PLAYERS))
         weights = arrays["weights"]
         fits = one.shape == two.shape == (len(weights), shape.length) and len(weights) > 0

@@ -25,11 +25,10 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, I64, U8, U64, inlined, kernel
 from equipoise.core.progress import Progress
 from equipoise.games.rules import GameRules
-from equipoise.runs.network_size import STRENGTH_INPUTS
+from equipoise.runs.network_size import STRENGTH_INPUTS, STRENGTHS
 
 BLOCKED = np.uint64(0)  # the key of a hole that the board blocks
 KNOTS = STRENGTH_INPUTS  # of the hat functions that a network reads the strength by, evenly spaced
-STRENGTHS = 255
 STRENGTH_SHIFT = 56
 _8, _SHIFT, _CARDS = np.uint64(8), np.uint64(STRENGTH_SHIFT), np.uint64((1 << STRENGTH_SHIFT) - 1)
 

@@ -52,7 +52,7 @@ class DeepCFR:
         self.settings, self.seed, self.threads = settings, seed, threads
         self.algorithms = algorithms or (settings.algorithm,)
         self.encoding = Encoding(tree, settings.strength)
-        self.shape = self.encoding.shape(settings.hidden, settings.heads)
+        self.shape = self.encoding.shape(settings.hidden, settings.heads, settings.table)
         self.where = self.encoding.on(find_device(settings.device))
         public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
         sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public)
@@ -71,7 +71,9 @@ class DeepCFR:
 
     def _memory(self, player: int) -> Memory:
         settings = self.settings
-        return Memory(self.encoding, player, settings.memory, settings.weight_power, settings.sums)
+        return Memory(
+            self.encoding, player, settings.memory, settings.weight_power, settings.sums, settings.table
+        )  # fmt: skip
 
     @staticmethod
     def _array(network: Tensor) -> F32:

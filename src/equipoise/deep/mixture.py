@@ -21,7 +21,7 @@ import torch
 
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import F32, I64, U8, U64
-from equipoise.deep.encoding import DeviceEncoding, Evaluator
+from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
 from equipoise.deep.network import Network, NetworkShape, Tensor, matched, soft
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
@@ -85,7 +85,7 @@ class Mixture:
     parameters: tuple[Tensor, Tensor]
     weights: F32  # [network]
     is_strategy: bool = False
-    _kept: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = field(default_factory=dict)  # hands of the latest boards
+    _kept: dict[tuple[Any, ...], tuple[Hands, Tensor]] = field(default_factory=dict)  # hands of the latest boards
 
     @property
     def count(self) -> int:
@@ -180,13 +180,13 @@ class Mixture:
         outputs = self.evaluators[player].grid(hands, decision)
         return self._play(outputs, decision)[:, 0].index_select(1, place)
 
-    def _hands(self, player: int, board: tuple[int, ...], holes: U8) -> tuple[Tensor, Tensor]:
+    def _hands(self, player: int, board: tuple[int, ...], holes: U8) -> tuple[Hands, Tensor]:
         """The card part of holes on a board, and where each hole has its own; the latest are kept."""
         key = (player, board, holes.tobytes())
         if (found := self._kept.get(key)) is None:
             keys, place = np.unique(self.where.encoding.hands.of_board(board, holes), return_inverse=True)
             found = self.evaluators[player].hands(keys), self.where.index(place)
-            if (len(self._kept) + 1) * found[0].numel() > MOST_KEPT:
+            if (len(self._kept) + 1) * found[0].cards.numel() > MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = found
         return found

@@ -5,7 +5,9 @@ are embedded in 64 numbers each (a card is the sum of its rank, its suit and its
 embedding), three card layers of 192, two betting layers of 64, three combined layers of 64, normalised output.
 
 Beyond the paper, each decision may have an output layer of its own, a *head*, that is added to the shared one: one
-layer for all decisions of a large tree is where a network runs out of room first.
+layer for all decisions of a large tree is where a network runs out of room first. And what a network gives may be added
+to a *table* of the mean of all samples by decision and percentile bucket of the hand (`fitting/memory.py`): a table has
+no error of its own there, and the network learns what is left.
 
 What a network gives is multiplied by the *scale* of the decision and the action, a constant that is set before a
 training (`fitting/memory.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
@@ -44,6 +46,7 @@ class NetworkShape:
     decisions: int
     hidden: int = 64
     heads: bool = False  # whether each decision has an output layer of its own, added to the shared one
+    table: int = 0  # percentile buckets of the table that outputs are added to; 0: no table
 
     @cached_property
     def parts(self) -> dict[str, tuple[int, ...]]:
@@ -72,7 +75,9 @@ class NetworkShape:
         if self.heads:
             shapes["head"] = (self.decisions, narrow, self.actions)
             shapes["head_bias"] = (self.decisions, self.actions)
-        shapes["scale"] = (self.decisions, self.actions)
+        shapes["scale"] = (self.decisions, self.actions)  # from here on, constants that are not learnt
+        if self.table:
+            shapes["table"] = (self.decisions, self.table, self.actions)
         return shapes
 
     @property
@@ -92,21 +97,21 @@ class NetworkShape:
 
     @property
     def length(self) -> int:
-        """The length of the flat vector: what a network learns, and its scales."""
+        """The length of the flat vector: what a network learns, then its scales and its table."""
         return sum(self.sizes)
 
     @property
     def parameters(self) -> int:
-        """How many numbers a network learns."""
-        return self.length - self.decisions * self.actions
+        """How many numbers a network learns: the first ones of the flat vector."""
+        return self.length - self.decisions * self.actions * (1 + self.table)
 
     def start(self, generator: torch.Generator) -> Tensor:
         """A new network, [parameter]: uniform in ± 1/sqrt(inputs), and an output of zero for everything."""
         drawn: list[Tensor] = []
         inputs = 1
         for name, shape in self.parts.items():
-            if name == "scale":
-                drawn.append(torch.ones(shape).reshape(-1))
+            if name in ("scale", "table"):
+                drawn.append(torch.full(shape, float(name == "scale")).reshape(-1))
                 continue
             if not name.endswith("_bias"):
                 inputs = self._inputs(name, shape)

@@ -3,7 +3,8 @@
 In a duplicate match every deal is played twice, with seats swapped, and the mean of the two is one observation, so the
 luck of the cards mostly cancels. Two table agents play in a kernel (`batch.py`), other agents hand by hand, in several
 processes if none of them is somebody's function, which may learn from hand to hand. A match with a seed is the same on
-any number of threads: each chunk of deals has its own random stream.
+any number of threads: each chunk of deals has its own random stream. Agents of one betting tree can also be compared on
+random boards, without dealing hands (`board_match.py`).
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.measure.aivat import Aivat, compare_moments
 from equipoise.measure.stats import Moments
 from equipoise.play.batch import END, MOST_HISTORY, PlayBuffers, deal_cards, play_deals
+from equipoise.play.board_match import LEAST_BOARDS, BoardMatch
 from equipoise.play.dealing import dealt, view_of
 from equipoise.play.logs import LogWriter, log_names
 from equipoise.tree.betting_tree import betting_plan
 
 CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 16
+HANDS = 100_000  # unless the caller says how many
 LEAST_HANDS = 4  # so that there is an interval
 
 
@@ -57,7 +60,10 @@ class PlayedHand:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The result of the first agent in milli-big-blinds per hand, with half the width of the 95% interval."""
+    """The result of the first agent in milli-big-blinds per hand, with half the width of the 95% interval.
+
+    With `boards`, the hands are all pairs of holes on these boards in both seats, and the interval is over boards.
+    """
 
     names: tuple[str, str]
     game: str
@@ -69,10 +75,12 @@ class MatchResult:
     seconds: float
     aivat: dict[str, Any] | None = None
     seed: int = 1
+    boards: int | None = None
 
     def __repr__(self) -> str:
         won = f"{self.mbb_per_hand:+.1f} ± {self.ci95:.1f} mbb/hand"
-        return f"MatchResult({self.names[0]} against {self.names[1]}: {won}, {self.hands:,} hands of {self.game})"
+        count = f"{self.hands:,} hands" if self.boards is None else f"{self.boards:,} boards"
+        return f"MatchResult({self.names[0]} against {self.names[1]}: {won}, {count} of {self.game})"
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row: rows of several matches make a table."""
@@ -104,6 +112,7 @@ class MatchResult:
             "seconds": self.seconds,
             "hands_per_second": self.hands_per_second,
             "aivat": self.aivat,
+            "boards": self.boards,
         }
 
 
@@ -275,7 +284,7 @@ def match(
     *,
     game: str | GameRules = "",
     menu: str | None = None,
-    hands: int = 100_000,
+    hands: int | None = None,
     duplicate: bool = True,
     seed: int = 1,
     threads: int = 0,
@@ -283,22 +292,34 @@ def match(
     log: str | Path | None = None,
     progress: Fraction | None = None,
     minutes: float | None = None,
+    boards: int | None = None,
 ) -> MatchResult:
     """Play a match between two agents, functions of a view, or names (`agents/named.py`).
 
     `game` is for functions and named agents, if the opponent has none; `menu` is the bet menu of named agents. `aivat`
     adds an estimate with less variance (`measure/aivat.py`); `log` is a file for all hands (`logs.py`); `progress` gets
-    the fraction done. After some `minutes` no more hands begin; the result says how many were played.
+    the fraction done. After some `minutes` no more hands begin; the result says how many were played. There are 100,000
+    `hands` by default. `boards` values all pairs of holes on as many random boards instead of dealing hands, for two
+    agents that play the same betting tree (`board_match.py`).
 
     >>> match("always-raise", "always-fold", game="leduc", hands=100).mbb_per_hand
     1000.0
     """
-    check_count(hands, "hands", LEAST_HANDS)
+    if boards is not None:
+        check_count(boards, "boards", LEAST_BOARDS)
+        if hands is not None or minutes is not None or log is not None or threads or aivat or not duplicate:
+            raise InputError(
+                "boards with an option of hands (hands, minutes, threads, duplicate, aivat or log)",
+                remedy="leave one of them out",
+            )
+    hands = check_count(HANDS if hands is None else hands, "hands", LEAST_HANDS)
     check_minutes(minutes)
     threads = thread_count(threads)
     deals = (hands + 1) // PLAYERS
     one, two = load_players([one, two], game, menu)
     table = Match(one, two, duplicate, seed, log is not None, aivat)
+    if boards is not None:
+        return _match_on_boards(table, boards, progress)
     if aivat:
         check_hole_cards(table.rules.hole_cards, "AIVAT")
     if table.is_fast:
@@ -325,6 +346,25 @@ def match(
     return MatchResult(
         (one.name, two.name), table.rules.name, PLAYERS * done, mean, half, (first, second),
         duplicate, time.monotonic() - start, comparison.as_json() if comparison else None, seed,
+    )  # fmt: skip
+
+
+def _match_on_boards(table: Match, boards: int, progress: Fraction | None) -> MatchResult:
+    """All pairs of holes on random boards; the mean of both seats is one observation per board."""
+    found = BoardMatch.of(table.one, table.two, table.seed)
+    start, by_player, chips = time.monotonic(), Moments(PLAYERS), Moments()
+    for number in range(boards):
+        values = found.values(found.board(number))[np.newaxis]
+        by_player.add(values)
+        chips.add(observations(values, duplicate=True))
+        if progress:
+            progress((number + 1) / boards)
+    unit = 1000 / table.rules.big_blind
+    mean, half = chips.interval(unit)
+    first, second = (unit * by_player.mean).tolist()
+    return MatchResult(
+        (table.one.name, table.two.name), table.rules.name, boards * found.pairs * PLAYERS, mean, half, (first, second),
+        True, time.monotonic() - start, None, table.seed, boards,
     )  # fmt: skip
 
 

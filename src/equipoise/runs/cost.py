@@ -128,11 +128,11 @@ def cost_of(recipe: Recipe, tree: BettingTree | None = None, threads: int = 1) -
 def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     """The cost of networks: memories, snapshots, and the betting of all nodes as features."""
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
-    network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength, deep.heads)
+    network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength, deep.heads, deep.table)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
     kept_samples = deep.memory if needs_reservoir(tree, deep.sums) else 1
     samples = memories * kept_samples * bytes_per_sample(actions)
-    samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums)
+    samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums, deep.table)
     kept = 1
     if deep.algorithm == "sd-cfr":
         kept += recipe.stop.iterations or UNKNOWN_ITERATIONS

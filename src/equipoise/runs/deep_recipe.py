@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.checked_model import CheckedModel
 from equipoise.core.errors import MOST_COUNT
+from equipoise.runs.network_size import STRENGTHS
 
 MOST_TRAVERSALS = 10_000_000
 MOST_GROWTH = 33  # traversals grow to this many times the first, if a recipe does not say where growth ends
@@ -20,6 +21,7 @@ class DeepRecipe(CheckedModel):
     algorithm: Literal["deep-cfr", "sd-cfr"] = "sd-cfr"
     hidden: int = Field(default=64, ge=4, le=1024)  # width of the layers; the card layers are three times as wide
     heads: bool = False  # each decision has an output layer of its own, added to the shared one
+    table: int = Field(default=0, ge=0, le=STRENGTHS)  # percentile buckets of a table of means that a network adds to
     sampling: Literal["external", "public"] = "external"  # one line of the opponent, or whole ranges on sampled boards
     strength: bool = False  # networks are told the percentile of a hand among all hands of its street
     holes: int = Field(default=1, ge=1, le=2048)  # of each player, dealt to one board of a traversal
@@ -50,6 +52,8 @@ class DeepRecipe(CheckedModel):
             raise ValueError("most_traversals is below traversals: swap them")
         if self.whole and self.sampling == "public":
             raise ValueError("whole is for external sampling: public walks every action, leave it out")
+        if self.table and not self.strength:
+            raise ValueError("a table has a row for each percentile bucket: set strength to true")
         if self.holes < 2 and self.sampling == "public":
             raise ValueError("public sampling deals holes that both players may have: set holes to 2 or more")
         if self.keep and self.algorithm != "sd-cfr":

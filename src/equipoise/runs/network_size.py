@@ -13,6 +13,7 @@ from equipoise.tree.infosets import lossless_hands
 
 FLOAT = 4  # bytes
 STRENGTH_INPUTS = 16  # of a network for the strength of a hand
+STRENGTHS = 255  # percentiles that it is told apart by
 
 
 def bytes_per_sample(actions: int) -> int:
@@ -40,10 +41,12 @@ def feature_count(tree: BettingTree) -> int:
     return 3 + 2 * sum(int(depth[tree.street == street].max(initial=0)) for street in range(tree.rules.rounds))
 
 
-def bytes_of_sums(tree: BettingTree, most: int) -> int:
-    """Memory of the sums of both players: a weight and a number for each action, of information sets and decisions."""
+def bytes_of_sums(tree: BettingTree, most: int, table: int = 0) -> int:
+    """Memory of the sums of both players: a weight and a number for each action, of information sets, of decisions, and
+    of the cells of their tables.
+    """
     rows = sum(count for player in range(PLAYERS) for count in infosets_by_street(tree, player) if count <= most)
-    rows += PLAYERS * int(np.count_nonzero(tree.kind == DECISION))
+    rows += PLAYERS * (1 + table) * int(np.count_nonzero(tree.kind == DECISION))
     return 8 * rows * (1 + most_actions(tree))
 
 
@@ -59,11 +62,12 @@ def infosets_by_street(tree: BettingTree, player: int) -> list[int]:
     return [hands[street] * int(np.count_nonzero(own == street)) for street in range(tree.rules.rounds)]
 
 
-def vector_length(tree: BettingTree, hidden: int, strength: bool, heads: bool) -> int:
-    """The numbers of a network: what it learns, and a scale for each action of each decision."""
+def vector_length(tree: BettingTree, hidden: int, strength: bool, heads: bool, table: int = 0) -> int:
+    """The numbers of a network: what it learns, and a scale and a table for each action of each decision."""
     actions, decisions = most_actions(tree), int(np.count_nonzero(tree.kind == DECISION))
     own = decisions * (hidden + 1) * actions if heads else 0  # output layers
-    return parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + own + decisions * actions
+    learnt = parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + own
+    return learnt + decisions * actions * (1 + table)
 
 
 def parameter_count(rules: GameRules, features: int, actions: int, hidden: int, strength: bool) -> int:

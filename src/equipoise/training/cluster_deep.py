@@ -64,7 +64,7 @@ class TraversalWorker:
     def __init__(self, header: Mapping[str, Any], deep: DeepRecipe, sampling: Sampling) -> None:
         torch.set_num_threads(1)  # workers run side by side
         encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, deep.strength)
-        self.shape = encoding.shape(deep.hidden, deep.heads)
+        self.shape = encoding.shape(deep.hidden, deep.heads, deep.table)
         self.traversals = make_traversals(encoding.on(find_device("cpu")), 1, sampling)
 
     def prepare(self, message: Step) -> None:

@@ -21,7 +21,7 @@ from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.network import Network, NetworkShape
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
 
-HIDDEN = 6
+HIDDEN, TABLE = 6, 9
 CUTS = (
     "card2 skip",
     "card3 skip",
@@ -49,12 +49,12 @@ def encoded(game: str) -> Encoding:
 
 
 def shape_of(game: str) -> NetworkShape:
-    return encoded(game).shape(HIDDEN, "heads" in game)
+    return encoded(game).shape(HIDDEN, "heads" in game, TABLE if "table" in game else 0)
 
 
-def memory_of(encoding: Encoding, count: int, most_sums: int = 0) -> Memory:
+def memory_of(encoding: Encoding, count: int, most_sums: int = 0, table: int = 0) -> Memory:
     """The samples of player 0 in a memory."""
-    memory = Memory(encoding, 0, count, 1.0, most_sums)
+    memory = Memory(encoding, 0, count, 1.0, most_sums, table)
     memory.add(random_samples(encoding, count, player=0), np.random.SeedSequence(6))
     return memory
 
@@ -76,7 +76,7 @@ def by_hand(game: str, batch: Merged, network: torch.Tensor, is_strategy: bool) 
     for stack in stacks:
         stack.marks = stack.marks.double()
     with torch.inference_mode():
-        loss = backward(stacks[0], stacks[1], BatchTensors.of(batch, where), where, is_strategy)
+        loss = backward(stacks[0], stacks[1], BatchTensors.of(batch, where, shape.table), where, is_strategy)
     return float(loss), gradient
 
 
@@ -101,8 +101,12 @@ def automatic(
 
 @pytest.mark.parametrize("is_strategy", [False, True])
 @pytest.mark.parametrize(
-    "game", ["kuhn", "leduc", "leduc with strength", "leduc with heads", "holdem.flop with strength and heads"]
-)
+    "game",
+    [
+        "kuhn", "leduc", "leduc with strength", "leduc with heads", "holdem.flop with strength and heads",
+        "leduc with strength and table",
+    ],
+)  # fmt: skip
 def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
     shape, batch = shape_of(game), drawn(game)
     network = random_networks(shape, 1, seed=2)[0].double()
@@ -111,8 +115,8 @@ def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
     assert loss == pytest.approx(expected_loss, rel=1e-12)
     parts = zip(shape.parts, torch.split(gradient, shape.sizes), torch.split(expected, shape.sizes), strict=True)
     for name, found, true in parts:
-        if name == "scale":  # not learnt
-            assert not true.any()
+        if name in ("scale", "table"):  # not learnt
+            assert name == "table" or not true.any()
             continue
         assert float(true.abs().max()) > 1e-6, name
         assert torch.allclose(found, true, rtol=1e-9, atol=1e-13), name
@@ -137,12 +141,15 @@ def test_the_learning_rate_rises_and_falls_to_zero() -> None:
     assert rate_share(0, 1) == 1
 
 
-@pytest.mark.parametrize("most_sums", [0, 100], ids=["single samples", "sums"])
+@pytest.mark.parametrize(
+    ("most_sums", "table"), [(0, 0), (100, 0), (0, 2), (100, 2)], ids=["single samples", "sums", "table", "both"]
+)
 @pytest.mark.parametrize("trainer", ["on a CPU", "on a GPU"])
-def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums: int) -> None:
-    """The steps for a GPU also run on a CPU, without being recorded."""
-    encoding, shape = encoded("kuhn"), encoded("kuhn").shape(16)
-    memory, where = memory_of(encoding, 2000, most_sums), encoding.on(torch.device("cpu"))
+def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums: int, table: int) -> None:
+    """The steps for a GPU also run on a CPU, without being recorded. Two of Kuhn's three cards share a bucket."""
+    encoding = encoded("kuhn with strength" if table else "kuhn")
+    shape = encoding.shape(16, table=table)
+    memory, where = memory_of(encoding, 2000, most_sums, table), encoding.on(torch.device("cpu"))
     assert len(memory.rest) == (0 if most_sums else 2000)
     torch.set_num_threads(1)
     start = shape.start(torch.Generator().manual_seed(1))
@@ -150,7 +157,7 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
 
     def fit(seed: int) -> tuple[torch.Tensor, float]:
         if trainer == "on a GPU":
-            fresh = memory_of(encoding, 2000, most_sums)
+            fresh = memory_of(encoding, 2000, most_sums, table)
             return GraphTrainer(shape, fresh, where, settings).fit(start, np.random.SeedSequence(seed))
         return train_network(shape, start, memory, where, settings, np.random.SeedSequence(seed))
 
@@ -163,7 +170,8 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
         assert loss < 0.2
     samples, errors, untrained = random_samples(encoding, 2000, player=0), [], []
     scales = memory.scales()
-    assert torch.equal(parameters[shape.parameters :], torch.from_numpy(scales).flatten())
+    constants = np.concatenate([scales.ravel(), memory.table(scales).ravel()])
+    assert torch.equal(parameters[shape.parameters :], torch.from_numpy(constants))
     for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
         here = (samples.node == node) & (samples.key == key)
         decision = int(encoding.decision[node])

@@ -115,6 +115,35 @@ def test_it_comes_back_from_its_arrays(game: str, most: int) -> None:
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("buckets", [1, 4, 255])
+def test_the_table_has_the_means_of_percentile_buckets(buckets: int) -> None:
+    """Of all samples, in sums or not; a cell with few samples is about as its decision."""
+    encoding = Encoding(build_tree("leduc"), strength=True)
+    samples = random_samples(encoding, COUNT, 0)
+    samples.target[:] += (samples.key >> np.uint64(56)).astype(np.float32)[:, np.newaxis] / 64
+    memory = Memory(encoding, 0, COUNT, 1.0, 60, buckets)
+    for part in range(3):
+        memory.add(samples.take(slice(part, None, 3)), np.random.SeedSequence(part))
+    scale = np.full((len(encoding.nodes), encoding.actions), 2.0, np.float32)
+    found = memory.table(scale)
+    weight = samples.iteration / samples.iteration.mean()
+    bucket = ((samples.key >> np.uint64(56)).astype(np.int64) - 1) * buckets // 255
+    filled_cells = 0
+    for decision, node in enumerate(encoding.nodes):
+        at = samples.node == node
+        usual = (weight[at, None] * samples.target[at]).sum(axis=0) / (weight[at].sum() + FEW)
+        for cell in range(buckets):
+            here = at & (bucket == cell)
+            filled_cells += bool(here.any())
+            total = (weight[here, None] * samples.target[here].astype(np.float64)).sum(axis=0)
+            expected = (total + FEW * usual) / (weight[here].sum() + FEW)
+            assert 2 * found[decision, cell] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    spread = np.ptp(found[encoding.tree.player[encoding.nodes] == 0], axis=1).max()
+    assert filled_cells > 10 * min(buckets, 3) and (spread > 0.5 or buckets == 1)
+    logs = memory.log_table() if (found >= 0).all() else np.zeros(1)
+    assert np.isfinite(logs).all()
+
+
 def test_only_large_games_need_a_reservoir() -> None:
     for game, needs in (("kuhn", False), ("leduc", False), ("holdem.flop", True)):
         assert needs_reservoir(build_tree(game), MOST_SUMS) == needs

@@ -18,6 +18,7 @@ from equipoise.cli.render.progress import progress_bar
         "equipoise match always-raise always-call --game holdem.limit --hands 20000",
         "equipoise match uniform always-call always-fold --game leduc --out cup",
         "equipoise match uniform always-call --game leduc --hands 500 --log leduc.log",
+        "equipoise match uniform always-raise --game leduc --boards 20",
     ),
 )
 def match(
@@ -29,6 +30,15 @@ def match(
     hands: Annotated[int, typer.Option(min=4, help="Number of hands per pair of agents.")] = 100_000,
     minutes: Annotated[
         float | None, typer.Option(min=0.001, help="Two agents: maximum minutes; the result says how many hands.")
+    ] = None,
+    boards: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=4,
+            help="Two agents of one betting tree, without search: deal no hands, but value all pairs of holes and all "
+            "betting lines on N random boards, in both seats.",
+        ),
     ] = None,
     game: Game = "",
     menu: Annotated[str | None, typer.Option(help="Bet menu of named agents in no-limit games.")] = None,
@@ -50,9 +60,12 @@ def match(
     The result is a win rate in mbb/hand with its 95% interval.
     """
     if len(agents) > 2:
-        refuse_options(context, "is for two agents", "log", "aivat", "minutes")
+        refuse_options(context, "is for two agents", "log", "aivat", "minutes", "boards")
     else:
         refuse_options(context, "is for three agents and more", "out")
+    if boards is not None:
+        for_hands = ("hands", "minutes", "threads", "duplicate", "aivat", "log")
+        refuse_options(context, "cannot be combined with --boards", *for_hands)
     if log is None and out is None:
         refuse_options(context, "is for --log and --out", "force")
     if out is not None:
@@ -73,8 +86,8 @@ def match(
             )
         else:
             result = equipoise.match(
-                *players, hands=hands, duplicate=duplicate, aivat=aivat, seed=seed, threads=threads, log=log,
-                progress=progress, minutes=minutes,
+                *players, hands=hands if boards is None else None, duplicate=duplicate, aivat=aivat, seed=seed,
+                threads=threads, log=log, progress=progress, minutes=minutes, boards=boards,
             )  # fmt: skip
     if len(players) > 2:
         if as_json:

@@ -22,9 +22,14 @@ def win_rate_text(mbb: float, ci95: float) -> str:
 def print_match(found: MatchResult) -> None:
     """The result of a match."""
     one, two = short_names(found.names)
-    kind = "duplicate" if found.duplicate else "plain"
-    say(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {found.hands_per_second:,.0f} hands/s")
-    say(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%)")
+    kind, over = "duplicate" if found.duplicate else "plain", ""
+    if found.boards is None:
+        speed = f"{found.hands_per_second:,.0f} hands/s"
+        say(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {speed}")
+    else:
+        over = ", over boards"
+        say(f"{one} against {two}: {found.boards:,} boards of {found.game}, all pairs of holes, both seats")
+    say(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%{over})")
     first, second = (f"{value:+,.1f}" for value in found.by_player)
     say(f"as player 0: {first}   as player 1: {second}")
     if found.aivat:

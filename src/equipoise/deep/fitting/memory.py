@@ -4,6 +4,9 @@ Squared errors of samples of one information set have the gradient of one square
 sum of their weights (`batches.py`). Where a street has few information sets (all of Leduc, the first street of
 hold'em), both are kept for each of them, over all samples of the training. Nothing is forgotten there, and every step
 of a training sees everything. A sample of iteration t weighs t to a power.
+
+The table of a network (`network.py`) is the mean of all samples by decision and percentile bucket of the hand. It is as
+exact as a solver's table over these buckets, and what a network is trained on is the rest.
 """
 
 from __future__ import annotations
@@ -14,14 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
-from equipoise.runs.network_size import streets_with_sums
+from equipoise.deep.hands import STRENGTH_SHIFT
+from equipoise.runs.network_size import STRENGTHS, streets_with_sums
 
-FEW = 20.0  # samples that a decision needs for a scale of its own
+FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell of the table for a mean of its own
+LEAST_CHANCE = 1e-3  # of an action in the table of a strategy, whose logarithm is taken
 ELSEWHERE = -1
+_STRENGTH = np.uint64(STRENGTH_SHIFT)
 
 
 class SumRows(NamedTuple):
@@ -70,6 +77,8 @@ class Sums(NamedTuple):
     target: F64  # [row, action]
     total: F64  # [decision] weights
     square: F64  # [decision, action] of targets
+    cell_weight: F64  # [decision, bucket] for the table
+    cell_target: F64  # [decision, bucket, action]
 
 
 @kernel
@@ -85,6 +94,12 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
         sums.total[decision] += weight
         for action in range(new.target.shape[1]):
             sums.square[decision, action] += weight * np.float64(new.target[sample, action]) ** 2
+        if sums.cell_weight.shape[1]:
+            strength: Int = np.int64(new.key[sample] >> _STRENGTH)  # from 1; 0: none
+            bucket = max(strength - 1, 0) * sums.cell_weight.shape[1] // STRENGTHS
+            sums.cell_weight[decision, bucket] += weight
+            for action in range(new.target.shape[1]):
+                sums.cell_target[decision, bucket, action] += weight * np.float64(new.target[sample, action])
         if rows.first[decision] == ELSEWHERE:
             rest[others] = sample
             others += 1
@@ -107,15 +122,19 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
 class Memory:
     """All samples of a player, of advantages or of its strategy.
 
-    `most_sums` is the largest number of information sets of a street for which sums are kept.
+    `most_sums` is the largest number of information sets of a street for which sums are kept, `table` the number of
+    percentile buckets of the table.
     """
 
-    def __init__(self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int) -> None:
+    def __init__(
+        self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int, table: int = 0
+    ) -> None:  # fmt: skip
         self.encoding, self.weight_power = encoding, weight_power
         self.rows = SumRows.of(encoding, player, most_sums)
         rows, decisions, actions = len(self.rows.hand), len(encoding.nodes), encoding.actions
         self.sums = Sums(
-            np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions))
+            np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions)),
+            np.zeros((decisions, table)), np.zeros((decisions, table, actions)),
         )  # fmt: skip
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
@@ -156,6 +175,22 @@ class Memory:
         few = FEW * self.weight / max(self.seen, 1)
         mean = (square + few * usual) / (total[:, np.newaxis] + few) if by_decision else np.full_like(square, usual)
         return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
+
+    def table(self, scale: F32) -> F32:
+        """[decision, bucket, action] the means of all samples, divided by a scale, [decision, action].
+
+        A cell with few samples is about as its decision, and a decision with few is about zero.
+        """
+        few = FEW * self.weight / max(self.seen, 1)
+        target, weight = self.sums.cell_target, self.sums.cell_weight[..., np.newaxis]
+        usual = target.sum(axis=1, keepdims=True) / np.maximum(weight.sum(axis=1, keepdims=True) + few, 1e-30)
+        mean = (target + few * usual) / np.maximum(weight + few, 1e-30)
+        return np.asarray(mean / scale[:, np.newaxis], np.float32)
+
+    def log_table(self) -> F32:
+        """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
+        mean = self.table(np.ones(self.sums.square.shape, np.float32)) + np.float32(LEAST_CHANCE)
+        return np.asarray(np.log(mean), np.float32)
 
     @cached_property
     def _spots(self) -> tuple[I64, I64]:

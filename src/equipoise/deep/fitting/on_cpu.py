@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from equipoise.core.jit import F32
 from equipoise.deep.encoding import DeviceEncoding
 from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
@@ -38,20 +39,21 @@ def train_network(
     seed: np.random.SeedSequence,
 ) -> tuple[Tensor, float]:  # fmt: skip
     """Train a network from `start`, [parameter]. Returns its parameters and the mean loss of the second half."""
-    parameters = start.to(where.device).clone()
-    gradient, mean, spread = (torch.zeros_like(parameters) for _ in range(3))
-    network, slopes = Network(shape, parameters[None]), Network(shape, gradient[None])
-    if not settings.is_strategy:
-        network.part["scale"][0].copy_(torch.from_numpy(memory.scales(by_decision=settings.scales)))
-    scale = network.part["scale"][0].cpu().numpy()
+    whole = start.to(where.device).clone()
+    slope, mean, spread = (torch.zeros_like(whole) for _ in range(3))
+    network, slopes = Network(shape, whole[None]), Network(shape, slope[None])
+    scale = set_constants(network, memory, settings)
+    learnt = shape.parameters
+    parameters, gradient, mean, spread = (vector[:learnt] for vector in (whole, slope, mean, spread))
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
-    weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where)
+    weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where, shape.table)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
     losses = torch.zeros((), device=where.device)
     for step in range(settings.steps):
         batch = summed
         if len(memory.rest):
-            batch = summed.joined(BatchTensors.of(batches.draw(memory.rest, weights, scale, random), where))
+            drawn = batches.draw(memory.rest, weights, scale, random)
+            batch = summed.joined(BatchTensors.of(drawn, where, shape.table))
         loss = backward(network, slopes, batch, where, settings.is_strategy)
         gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
         mean.lerp_(gradient, 1 - FIRST)
@@ -60,7 +62,18 @@ def train_network(
         parameters.addcdiv_(mean, (spread / (1 - SECOND ** (step + 1))).sqrt_().add_(SMALL), value=-rate)
         if 2 * step >= settings.steps:
             losses += loss
-    return parameters, float(losses) / max(settings.steps // 2, 1)
+    return whole, float(losses) / max(settings.steps // 2, 1)
+
+
+def set_constants(network: Network, memory: Memory, settings: FitSettings) -> F32:
+    """Put the scales and the table of a memory into a network. Returns the scales, [decision, action]."""
+    if not settings.is_strategy:
+        network.part["scale"][0].copy_(torch.from_numpy(memory.scales(by_decision=settings.scales)))
+    scale: F32 = network.part["scale"][0].cpu().numpy()
+    if network.shape.table:
+        table = memory.log_table() if settings.is_strategy else memory.table(scale)
+        network.part["table"][0].copy_(torch.from_numpy(table))
+    return scale
 
 
 def rate_share(step: int, steps: int) -> float:
@@ -76,6 +89,7 @@ class BatchTensors(NamedTuple):
     """A batch on a device: different hands and decisions, and pairs of them with targets."""
 
     multi_hot: Tensor  # [hand, input]
+    bucket: Tensor  # [hand] percentile bucket in the table; empty if there is no table
     decision: Tensor  # [decision]
     hand: Tensor  # [pair] position among the hands
     spot: Tensor  # [pair] position among the decisions
@@ -83,11 +97,13 @@ class BatchTensors(NamedTuple):
     target: Tensor  # [pair, action]
 
     @classmethod
-    def of(cls, batch: Merged, where: DeviceEncoding) -> BatchTensors:
-        """A merged batch."""
+    def of(cls, batch: Merged, where: DeviceEncoding, table: int = 0) -> BatchTensors:
+        """A merged batch, for networks with a table of so many buckets."""
         weight, target = (torch.from_numpy(array).to(where.device) for array in (batch.weight, batch.target))
         decision, hand, spot = (where.index(numbers) for numbers in (batch.decision, batch.hand, batch.spot))
-        return cls(where.multi_hot(batch.key), decision, hand, spot, weight, target)
+        keys = torch.from_numpy(batch.key.view(np.int64)).to(where.device)
+        bucket = where.buckets_of(keys, table) if table else keys[:0]
+        return cls(where.multi_hot(batch.key), bucket, decision, hand, spot, weight, target)
 
     def joined(self, other: BatchTensors) -> BatchTensors:
         """The pairs of both."""
@@ -95,11 +111,11 @@ class BatchTensors(NamedTuple):
             return other
         hand = torch.cat([self.hand, other.hand + len(self.multi_hot)])
         spot = torch.cat([self.spot, other.spot + len(self.decision)])
-        multi_hot, decision, weight, target = (
+        multi_hot, bucket, decision, weight, target = (
             torch.cat([getattr(self, name), getattr(other, name)])
-            for name in ("multi_hot", "decision", "weight", "target")
+            for name in ("multi_hot", "bucket", "decision", "weight", "target")
         )
-        return BatchTensors(multi_hot, decision, hand, spot, weight, target)
+        return BatchTensors(multi_hot, bucket, decision, hand, spot, weight, target)
 
 
 def backward(
@@ -113,7 +129,7 @@ def backward(
     w = {name: part[0] for name, part in network.part.items()}
     d = {name: part[0] for name, part in slopes.part.items()}
     deck, marks = network.shape.rules.deck.size, network.marks
-    multi_hot, decision, hand, spot, weight, target = batch
+    multi_hot, bucket, decision, hand, spot, weight, target = batch
     has_board, cards = "board" in w, deck * network.shape.hands.deals
     on_board = multi_hot[:, deck:cards]
 
@@ -141,6 +157,8 @@ def backward(
     if heads := "head" in w:
         own = w["head"].index_select(0, of_pair)  # [pair, hidden, action]
         out += torch.bmm(z.unsqueeze(1), own).squeeze(1).add_(w["head_bias"].index_select(0, of_pair))
+    if buckets := network.shape.table:
+        out += w["table"].flatten(0, 1).index_select(0, of_pair * buckets + bucket.index_select(0, hand))
     legal = where.legal.index_select(0, of_pair)
     if is_strategy:
         out = soft(out, legal)

@@ -21,6 +21,7 @@ from equipoise.deep.fitting.on_cpu import (
     FitSettings,
     backward,
     rate_share,
+    set_constants,
 )
 from equipoise.deep.network import Network, NetworkShape, Tensor
 
@@ -51,13 +52,15 @@ class GraphTrainer:
         self.rows = torch.arange(settings.batch, device=device)
         decisions = len(where.encoding.nodes)
         self.every = torch.arange(decisions, device=device) if decisions <= settings.batch else None
-        self.summed = BatchTensors.of(memory.summed(np.ones((shape.decisions, shape.actions), np.float32)), where)
+        ones = np.ones((shape.decisions, shape.actions), np.float32)
+        self.summed = BatchTensors.of(memory.summed(ones), where, shape.table)
         self.graph: torch.cuda.CUDAGraph | None = None
 
     @torch.inference_mode()
     def fit(self, start: Tensor, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
         """Train a network from `start`. Returns its parameters and the mean loss of the second half."""
         self._load()
+        start = self._with_constants(start)
         torch.manual_seed(int(seed.generate_state(1)[0]))
         if self.where.device.type == "cuda" and self.graph is None:
             self._restart(start)
@@ -86,15 +89,19 @@ class GraphTrainer:
         weights = self.memory.iteration_weights / np.float32(self.settings.batch)
         self.weights[: len(weights)].copy_(torch.from_numpy(weights))
         self.size.fill_(len(memory))
-        if not self.settings.is_strategy:
-            self.scales.copy_(torch.from_numpy(self.memory.scales(by_decision=self.settings.scales)))
-        new = self.memory.summed(self.scales.cpu().numpy())
+
+    def _with_constants(self, start: Tensor) -> Tensor:
+        """A network with the scales and the table of the memory; the sums' targets follow its scales."""
+        start = start.clone()
+        scale = set_constants(Network(self.shape, start[None]), self.memory, self.settings)
+        self.scales.copy_(torch.from_numpy(scale))
+        new = self.memory.summed(scale)
         self.summed.weight.copy_(torch.from_numpy(new.weight))
         self.summed.target.copy_(torch.from_numpy(new.target))
+        return start
 
     def _restart(self, start: Tensor) -> None:
         self.parameters.copy_(start)
-        self.network.part["scale"][0].copy_(self.scales)
         for state in (self.mean, self.spread, self.step_number, self.losses):
             state.zero_()
 
@@ -118,8 +125,10 @@ class GraphTrainer:
             spots, decisions = self.rows, decision
         else:
             spots, decisions = decision, self.every
+        keys, table = self.key[chosen], self.shape.table
         drawn = BatchTensors(
-            self.where.multi_hot_of(self.key[chosen]), decisions, self.rows, spots,
+            self.where.multi_hot_of(keys), self.where.buckets_of(keys, table) if table else keys[:0],
+            decisions, self.rows, spots,
             self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
         )  # fmt: skip
         return self.summed.joined(drawn)

@@ -30,7 +30,7 @@ import torch
 
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
-from equipoise.deep.encoding import DeviceEncoding, Evaluator
+from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.deals import Dealer, Deals
@@ -373,7 +373,7 @@ class _Chunk:
         strategies = [self._strategies(level) for level in levels] if self.samples_strategies else [none]
         return Sampled(joined(advantages), joined(strategies), end * self.dealer.holes)
 
-    def _hands(self, player: int) -> tuple[Tensor, Tensor]:
+    def _hands(self, player: int) -> tuple[Hands, Tensor]:
         """The card part of a player's hands, each once, and [deal, street, hole] where a hand is."""
         keys, place = np.unique(self.deals.keys[:, player], return_inverse=True)
         place = place.reshape(self.deals.keys[:, player].shape).swapaxes(1, 2)

@@ -201,11 +201,12 @@ class _Walk:
         found = torch.empty((len(self.encoding.nodes), actions, count), device=self.where.device)
         rows = CPU_ROWS if self.where.device.type == "cpu" else CUDA_ROWS
         for street, by_player in enumerate(self.plan.decisions):
-            inputs = self.where.multi_hot_of(self.keys[street].flatten())
+            keys = self.keys[street].flatten()
+            inputs = self.where.multi_hot_of(keys)
             for player, decisions in enumerate(by_player):
-                hands = self.networks[player].network.cards(inputs)
+                hands = self.networks[player].hands_of(keys, inputs)
                 if self.where.device.type != "cpu":
-                    hands = hands.half()  # 11 bits of mantissa, as in TF32
+                    hands = hands._replace(cards=hands.cards.half())  # 11 bits of mantissa, as in TF32
                 for chosen in torch.split(decisions, max(1, rows // count)):
                     outputs = self.networks[player].grid(hands, chosen)[0]
                     found[chosen] = matched(outputs, self.where.legal[chosen].unsqueeze(1)).transpose(1, 2)

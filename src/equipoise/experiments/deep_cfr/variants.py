@@ -52,6 +52,7 @@ CASES = {
         "thinned, percentile of hands": {"thin": 1.0, "traversals": 8192, "strength": True},
         "the same, public": PUBLIC,
         "the same, public, heads": {**PUBLIC, "heads": True},
+        "the same, public, heads, table": {**PUBLIC, "heads": True, "table": 100},
     }),
 }  # fmt: skip
 
