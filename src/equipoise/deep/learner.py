@@ -55,7 +55,7 @@ class DeepCFR:
         self.shape = self.encoding.shape(settings.hidden, settings.heads, settings.table)
         self.where = self.encoding.on(find_device(settings.device))
         public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
-        sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public)
+        sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public, settings.table)
         self.traversals = make_traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
@@ -80,8 +80,9 @@ class DeepCFR:
         found: F32 = network.cpu().numpy().copy()
         return found
 
-    def _seed(self, purpose: int, player: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence(self.seed, spawn_key=(self.iteration, player, purpose))
+    def _seed(self, purpose: int, player: int, iteration: int | None = None) -> np.random.SeedSequence:
+        at = self.iteration if iteration is None else iteration
+        return np.random.SeedSequence(self.seed, spawn_key=(at, player, purpose))
 
     def _fresh(self, player: int) -> Tensor:
         """A new network."""
@@ -103,15 +104,23 @@ class DeepCFR:
         found = self.traversals.run(
             player, settings.traversals_of(self.iteration), (one, two), self.iteration, self._seed(TRAVERSE, player)
         )
+        self._deal_ahead(player)
         self.nodes += found.rows
-        self.memories[player].add(found.advantages, self._seed(REPLACE, player))
+        self.memories[player].add(found.advantages, self._seed(REPLACE, player), found.advantage_cells)
         if DEEP_CFR in self.algorithms:
-            self.strategies[1 - player].add(found.strategies, self._seed(REPLACE, PLAYERS + player))
+            seed = self._seed(REPLACE, PLAYERS + player)
+            self.strategies[1 - player].add(found.strategies, seed, found.strategy_cells)
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
         how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.scales)
         self.networks[player], loss = self._fit(start, self.memories[player], how, self._seed(BATCHES, player))
         return loss
+
+    def _deal_ahead(self, player: int) -> None:
+        """The traversals after this player's."""
+        after, iteration = 1 - player, self.iteration + player
+        count = self.settings.traversals_of(iteration)
+        self.traversals.deal_ahead(count, self._seed(TRAVERSE, after, iteration))
 
     def _fit(
         self, start: Tensor, memory: Memory, how: FitSettings, seed: np.random.SeedSequence

@@ -21,6 +21,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Merged
+from equipoise.deep.fitting.cells import Cells
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.hands import STRENGTH_SHIFT
 from equipoise.runs.network_size import STRENGTHS, streets_with_sums
@@ -29,6 +30,7 @@ FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell o
 LEAST_CHANCE = 1e-3  # of an action in the table of a strategy, whose logarithm is taken
 ELSEWHERE = -1
 _STRENGTH = np.uint64(STRENGTH_SHIFT)
+NO_CELLS = Cells.zeros(0, 0, 0)
 
 
 class SumRows(NamedTuple):
@@ -77,15 +79,15 @@ class Sums(NamedTuple):
     target: F64  # [row, action]
     total: F64  # [decision] weights
     square: F64  # [decision, action] of targets
-    cell_weight: F64  # [decision, bucket] for the table
-    cell_target: F64  # [decision, bucket, action]
 
 
 @kernel
-def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums: Sums, rest: I64) -> int:
+def add_to_sums(
+    new: Samples, power: float, decisions: I32, rows: SumRows, sums: Sums, cells: Cells, rest: I64
+) -> int:  # fmt: skip
     """Add the samples that have a row, and list the others. Returns the number of those.
 
-    IN: samples, int32[node] decisions, rows; IN OUT: sums; OUT: int64[sample].
+    IN: samples, int32[node] decisions, rows; IN OUT: sums, cells of a table; OUT: int64[sample].
     """
     others = 0
     for sample in range(new.key.size):
@@ -94,12 +96,12 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
         sums.total[decision] += weight
         for action in range(new.target.shape[1]):
             sums.square[decision, action] += weight * np.float64(new.target[sample, action]) ** 2
-        if sums.cell_weight.shape[1]:
+        if cells.weight.shape[1]:
             strength: Int = np.int64(new.key[sample] >> _STRENGTH)  # from 1; 0: none
-            bucket = max(strength - 1, 0) * sums.cell_weight.shape[1] // STRENGTHS
-            sums.cell_weight[decision, bucket] += weight
+            bucket = max(strength - 1, 0) * cells.weight.shape[1] // STRENGTHS
+            cells.weight[decision, bucket] += weight
             for action in range(new.target.shape[1]):
-                sums.cell_target[decision, bucket, action] += weight * np.float64(new.target[sample, action])
+                cells.target[decision, bucket, action] += weight * np.float64(new.target[sample, action])
         if rows.first[decision] == ELSEWHERE:
             rest[others] = sample
             others += 1
@@ -119,6 +121,21 @@ def add_to_sums(new: Samples, power: float, decisions: I32, rows: SumRows, sums:
     return others
 
 
+@kernel
+def fill_table(cells: Cells, few: float, scale: F32, table: F32) -> None:
+    """Means of cells, divided by a scale. IN: cells, the weight of few samples, float32[decision, action]; OUT:
+    float32[decision, bucket, action].
+    """
+    decisions, buckets, actions = table.shape
+    for decision in range(decisions):
+        weight = few + cells.weight[decision].sum()
+        for action in range(actions):
+            usual = cells.target[decision, :, action].sum() / weight  # of the decision
+            for bucket in range(buckets):
+                mean = (cells.target[decision, bucket, action] + few * usual) / (cells.weight[decision, bucket] + few)
+                table[decision, bucket, action] = mean / scale[decision, action]
+
+
 class Memory:
     """All samples of a player, of advantages or of its strategy.
 
@@ -133,9 +150,9 @@ class Memory:
         self.rows = SumRows.of(encoding, player, most_sums)
         rows, decisions, actions = len(self.rows.hand), len(encoding.nodes), encoding.actions
         self.sums = Sums(
-            np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions)),
-            np.zeros((decisions, table)), np.zeros((decisions, table, actions)),
+            np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions))
         )  # fmt: skip
+        self.cells = Cells.zeros(decisions, table, actions)
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.seen = 0  # number of samples ever added
@@ -145,12 +162,18 @@ class Memory:
         """The numbers that are kept: single samples and rows of sums."""
         return len(self.rest) + int(np.count_nonzero(self.sums.weight))
 
-    def add(self, new: Samples, seed: np.random.SeedSequence) -> None:
-        """Add samples; those of the reservoir replace random ones when it is full."""
-        rest = np.empty(len(new.key), np.int64)
-        rest = rest[: add_to_sums(new, self.weight_power, self.encoding.decision, self.rows, self.sums, rest)]
+    def add(self, new: Samples, seed: np.random.SeedSequence, cells: Cells | None = None) -> None:
+        """Add samples; those of the reservoir replace random ones when it is full.
+
+        `cells` are sums of one iteration that go into the table instead of its samples.
+        """
+        rest, power, iteration = np.empty(len(new.key), np.int64), self.weight_power, int(new.iteration.max(initial=0))
+        own = self.cells if cells is None else NO_CELLS
+        rest = rest[: add_to_sums(new, power, self.encoding.decision, self.rows, self.sums, own, rest)]
+        if cells is not None:
+            self.cells.add(cells, iteration**power)
         self.seen += len(new.key)
-        self.latest = max(self.latest, int(new.iteration.max(initial=0)))
+        self.latest = max(self.latest, iteration)
         self.rest.add(new if len(rest) == len(new.key) else new.take(rest), seed)
 
     @property
@@ -181,11 +204,9 @@ class Memory:
 
         A cell with few samples is about as its decision, and a decision with few is about zero.
         """
-        few = FEW * self.weight / max(self.seen, 1)
-        target, weight = self.sums.cell_target, self.sums.cell_weight[..., np.newaxis]
-        usual = target.sum(axis=1, keepdims=True) / np.maximum(weight.sum(axis=1, keepdims=True) + few, 1e-30)
-        mean = (target + few * usual) / np.maximum(weight + few, 1e-30)
-        return np.asarray(mean / scale[:, np.newaxis], np.float32)
+        found = np.zeros(self.cells.target.shape, np.float32)
+        fill_table(self.cells, FEW * self.weight / max(self.seen, 1) + 1e-30, scale, found)
+        return found
 
     def log_table(self) -> F32:
         """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
@@ -212,6 +233,7 @@ class Memory:
         return {
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
+            **{f"cells {name}": a for name, a in self.cells._asdict().items()},
             **self.rest.arrays(),
         }
 
@@ -220,4 +242,6 @@ class Memory:
         self.seen, self.latest = arrays["counts"].tolist()
         for name, array in self.sums._asdict().items():
             array[:] = arrays[f"sums {name}"]
+        for name, array in self.cells._asdict().items():
+            array[:] = arrays[f"cells {name}"]
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})

@@ -31,6 +31,7 @@ import torch
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
 from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
+from equipoise.deep.fitting.cells import Cells, total
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.deals import Dealer, Deals
@@ -50,6 +51,7 @@ class Sampling(NamedTuple):
     thin: float = 0.0  # samples are kept as often as a walker that draws its actions uniformly comes, to this power
     strategies: bool = True  # the opponent's strategy is sampled, too
     public: bool = False  # ranges walk every line of a board (`public.py`)
+    table: int = 0  # such walks also sum everything by decision and this many percentile buckets
 
 
 EXTERNAL = Sampling()  # external sampling
@@ -293,6 +295,8 @@ class Sampled(NamedTuple):
     advantages: Samples
     strategies: Samples
     rows: int
+    advantage_cells: Cells | None = None  # if a walk sums more than it samples
+    strategy_cells: Cells | None = None
 
 
 Job: TypeAlias = tuple[int, np.random.SeedSequence]  # number of deals that walk together, and their random numbers
@@ -329,13 +333,22 @@ class Traversals:
         seed: np.random.SeedSequence,
     ) -> Sampled:  # fmt: skip
         """Some traversals of one walker. The result does not depend on the number of threads."""
-        sizes = [min(self.chunk, count - first) for first in range(0, count, self.chunk)]
-        parts = self.do_jobs(walker, networks, iteration, list(zip(sizes, seed.spawn(len(sizes)), strict=True)))
+        parts = self.do_jobs(walker, networks, iteration, self.jobs(count, seed))
         return Sampled(
             joined([part.advantages for part in parts]),
             joined([part.strategies for part in parts]),
             sum(part.rows for part in parts),
+            total([part.advantage_cells for part in parts]),
+            total([part.strategy_cells for part in parts]),
         )
+
+    def jobs(self, count: int, seed: np.random.SeedSequence) -> list[Job]:
+        """Traversals in chunks."""
+        sizes = [min(self.chunk, count - first) for first in range(0, count, self.chunk)]
+        return list(zip(sizes, seed.spawn(len(sizes)), strict=True))
+
+    def deal_ahead(self, count: int, seed: np.random.SeedSequence) -> None:
+        """Told that these traversals come next: begin to deal their cards, where that saves time."""
 
     def do_jobs(
         self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]

@@ -18,21 +18,25 @@ hole].
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 
+from equipoise.core.jit import I64
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
+from equipoise.deep.fitting.cells import Cells
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
 from equipoise.deep.traversals.deals import BLOCKED
 from equipoise.deep.traversals.external import Job, Sampled, Sampling, Traversals, joined
+from equipoise.deep.traversals.fused import FusedPlay, can_fuse
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, FOLDED, SHOWDOWN, BettingTree
 
@@ -40,6 +44,9 @@ RUNOUTS = 8  # more boards for a pot that both players are all-in for before the
 PARTS = 4  # into which decisions are split to draw samples: probabilities of all of them would take much memory
 CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call
 CPU_VALUES, CUDA_VALUES = 1 << 24, 1 << 26  # numbers of a chunk of boards: nodes times boards times holes
+
+
+Dealt: TypeAlias = tuple[BoardDeals, int]  # boards, and the seed of what is drawn from them
 
 
 class Level(NamedTuple):
@@ -141,18 +148,40 @@ class PublicTraversals(Traversals):
         self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]
     ) -> list[Sampled]:
         """The samples of some chunks of boards, in order. On a GPU, threads deal ahead while it walks."""
+        fused = [FusedPlay(network) for network in networks] if all(map(can_fuse, networks)) else None
 
-        def deal(job: Job) -> tuple[BoardDeals, int]:
-            deals, draws = job[1].spawn(2)
-            return self.boards.deal(deals, job[0]), int(draws.generate_state(1)[0])
+        def walk(dealt: Dealt) -> Sampled:
+            return _Walk(self, walker, networks, iteration, *dealt, fused).run()
 
-        def walk(dealt: tuple[BoardDeals, int]) -> Sampled:
-            return _Walk(self, walker, networks, iteration, *dealt).run()
+        if self.where.device.type == "cpu":
+            with ThreadPoolExecutor(self.threads) as pool:
+                return list(pool.map(lambda job: walk(self._deal(job)), jobs))
+        waiting = [self._ahead.get(_name(job)) or self._dealers.submit(self._deal, job) for job in jobs]
+        self._ahead.clear()
+        return [walk(dealt.result()) for dealt in waiting]
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            if self.where.device.type == "cpu":
-                return list(pool.map(lambda job: walk(deal(job)), jobs))
-            return [walk(dealt) for dealt in pool.map(deal, jobs)]
+    def deal_ahead(self, count: int, seed: np.random.SeedSequence) -> None:
+        """On a GPU, threads deal while it trains."""
+        if self.where.device.type != "cpu":
+            self._ahead.clear()
+            self._ahead.update({_name(job): self._dealers.submit(self._deal, job) for job in self.jobs(count, seed)})
+
+    def _deal(self, job: Job) -> Dealt:
+        deals, draws = job[1].spawn(2)
+        return self.boards.deal(deals, job[0]), int(draws.generate_state(1)[0])
+
+    @cached_property
+    def _dealers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads)
+
+    @cached_property
+    def _ahead(self) -> dict[Any, Future[Dealt]]:
+        """What is dealt for the next traversals, by the name of the job."""
+        return {}
+
+
+def _name(job: Job) -> Any:
+    return job[0], job[1].entropy, job[1].spawn_key
 
 
 def make_traversals(where: DeviceEncoding, threads: int, sampling: Sampling) -> Traversals:
@@ -165,11 +194,11 @@ class _Walk:
 
     def __init__(
         self, traversals: PublicTraversals, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int,
-        deals: BoardDeals, seed: int,
+        deals: BoardDeals, seed: int, fused: list[FusedPlay] | None = None,
     ) -> None:  # fmt: skip
         self.where, self.plan, self.sampling = traversals.where, traversals.plan, traversals.sampling
         self.encoding, self.tree = self.where.encoding, traversals.tree
-        self.walker, self.networks, self.iteration = walker, networks, iteration
+        self.walker, self.networks, self.iteration, self.fused = walker, networks, iteration, fused
         self.boards, self.holes = deals.holes.shape[:2]
         device = self.where.device
         self.random = torch.Generator(device).manual_seed(seed)
@@ -193,7 +222,13 @@ class _Walk:
         strategies = Samples.empty(0, self.encoding.actions)
         if self.sampling.strategies:
             strategies = self._strategies(self.where.index(decisions[~mine]))
-        return Sampled(advantages, strategies, len(decisions) * self.boards * self.holes)
+        found = Sampled(advantages, strategies, len(decisions) * self.boards * self.holes)
+        if not self.sampling.table:
+            return found
+        found = found._replace(advantage_cells=self._cells(decisions[mine], self._gains))
+        if not self.sampling.strategies:
+            return found
+        return found._replace(strategy_cells=self._cells(decisions[~mine], self._plays))
 
     def _chances(self) -> Tensor:
         """[row, board, hole] the strategies of both players."""
@@ -205,6 +240,9 @@ class _Walk:
             inputs = self.where.multi_hot_of(keys)
             for player, decisions in enumerate(by_player):
                 hands = self.networks[player].hands_of(keys, inputs)
+                if self.fused is not None:
+                    self.fused[player].fill(hands, decisions, found)
+                    continue
                 if self.where.device.type != "cpu":
                     hands = hands._replace(cards=hands.cards.half())  # 11 bits of mantissa, as in TF32
                 for chosen in torch.split(decisions, max(1, rows // count)):
@@ -280,6 +318,38 @@ class _Walk:
             rows = first[:, None] + torch.arange(self.encoding.actions, device=first.device)
             parts.append(self._samples(node, board, hole, self.chance[rows, board[:, None], hole[:, None]]))
         return joined(parts)
+
+    def _cells(self, nodes: I64, numbers: Callable[[Tensor], tuple[Tensor, Tensor]]) -> Cells:
+        """Sums over all boards and holes by decision and percentile bucket.
+
+        IN: nodes; a function of some nodes, to [node, board, hole] weights and [node, action, board, hole] weighted
+        targets.
+        """
+        buckets, count, streets = self.sampling.table, self.boards * self.holes, self.encoding.tree.street[nodes]
+        found = Cells.zeros(len(self.encoding.nodes), buckets, self.encoding.actions)
+        rows = CPU_ROWS if self.where.device.type == "cpu" else CUDA_ROWS
+        for street in np.unique(streets).tolist():
+            bucket = self.where.buckets_of(self.keys[street].flatten(), buckets)
+            member = torch.nn.functional.one_hot(bucket, buckets).float()  # [hole of a board, bucket]
+            for chosen in torch.split(self.where.index(nodes[streets == street]), max(1, rows // count)):
+                decision = self.plan.decision[chosen]
+                weight, target = numbers(chosen)
+                target = torch.where(self.where.legal[decision][:, :, None, None], target, 0.0)
+                at = decision.cpu().numpy()
+                found.weight[at] = (weight.flatten(1) @ member).cpu().numpy()
+                found.target[at] = (target.flatten(2) @ member).transpose(1, 2).cpu().numpy()
+        return found
+
+    def _gains(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """The advantages of the walker's holes; weights as in `_advantages`."""
+        keep = (self.keep[nodes] / self.holes)[:, None, None]
+        gain = self.value[self.plan.child[nodes]] - self.value[nodes].unsqueeze(1)
+        return summed(self.reach[nodes], self.meet) * keep, gain * (keep / float(self.tree.big_blind)).unsqueeze(1)
+
+    def _plays(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """The strategies of the opponent's holes; weights as in `_strategies`."""
+        reach = self.reach[nodes]
+        return reach, self._rows(nodes) * reach.unsqueeze(1)
 
     def _drawn(self, often: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Node, board and hole of information sets that are drawn with given probabilities."""
