@@ -182,7 +182,7 @@ def test_the_cost_covers_the_files(algorithm: str, sums: int, table: int, tmp_pa
     assert written <= run.cost.disk_bytes
     tree, encoding = chosen.game.tree, Encoding(chosen.game.tree)
     memories = [Memory(encoding, player, 300, 1.0, sums, table) for player in range(2)]
-    summed = sum(array.nbytes for memory in memories for array in (*memory.sums, *memory.cells))
+    summed = sum(array.nbytes for memory in memories for array in (*memory.sums, *memory.cells, *memory.trust))
     assert bytes_of_sums(tree, sums, table) == summed
     times = 1 if algorithm == "sd-cfr" else 2
     samples = 2 * memories[0].rest.capacity * bytes_per_sample(3)

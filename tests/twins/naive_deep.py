@@ -62,12 +62,12 @@ def strength_of(rules: GameRules, cards: Sequence[int]) -> int:
 
 
 def network_output(
-    encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int, cut: str = ""
-) -> torch.Tensor:
-    """[action] the output for one hand at one decision. The gradient does not pass a `cut`: what a wrong one would
-    forget.
+    encoding: Encoding, shape: NetworkShape, network: torch.Tensor, cards: Sequence[int], decision: int, cut: str = "",
+    with_trust: bool = False,
+) -> torch.Tensor:  # fmt: skip
+    """[action] the output for one hand at one decision; networks are trained without trust.
 
-    IN: [parameter], cards hole first.
+    IN: [parameter], cards hole first. The gradient does not pass a `cut`: what a wrong one would forget.
     """
     features = torch.from_numpy(encoding.features[decision]).double()
     names, deck = list(shape.parts), shape.rules.deck
@@ -111,7 +111,8 @@ def network_output(
         out = out + kept("head", j) @ w["head"][decision] + w["head_bias"][decision]
     if shape.table:
         percentile = strength_of(shape.rules, cards) - 1  # of 255
-        out = out + w["table"][decision, percentile * shape.table // 255]
+        trust = w["trust"][decision] if with_trust else 1
+        out = trust * out + w["table"][decision, percentile * shape.table // 255]
     return out
 
 
@@ -121,7 +122,7 @@ def scaled_output(
     """[action] the output for one hand at one decision, in its units."""
     first = shape.parameters
     scale = network[first : first + shape.decisions * shape.actions].reshape(-1, shape.actions)[decision]
-    return scale * network_output(encoding, shape, network, cards, decision)
+    return scale * network_output(encoding, shape, network, cards, decision, with_trust=True)
 
 
 def legal_softmax(outputs: torch.Tensor, actions: int) -> torch.Tensor:

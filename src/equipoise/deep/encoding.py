@@ -155,8 +155,9 @@ class Evaluator:
         out = self.network.joint(x, decision)
         if self.network.shape.table:
             cell = decision.unsqueeze(1) * self.network.shape.table + hands.bucket[hand]
+            out *= self._of("trust", decision)
             out += self.network.part["table"].flatten(1, 2).index_select(1, cell.flatten()).reshape(out.shape)
-        return self._scaled(out, decision)
+        return out.mul_(self._of("scale", decision))
 
     @torch.inference_mode()
     def grid(self, hands: Hands, decision: Tensor) -> Tensor:
@@ -165,9 +166,10 @@ class Evaluator:
         x = chosen.unsqueeze(2) + hands.cards.unsqueeze(1)
         out = self.network.joint(x, decision)
         if self.network.shape.table:
+            out *= self._of("trust", decision)
             out += self.network.part["table"].index_select(1, decision).index_select(2, hands.bucket)
-        return self._scaled(out, decision)
+        return out.mul_(self._of("scale", decision))
 
-    def _scaled(self, outputs: Tensor, decision: Tensor) -> Tensor:
-        """Outputs in the units of their decisions, [network, decision, hand, action]."""
-        return outputs.mul_(self.network.part["scale"].index_select(1, decision).unsqueeze(2))
+    def _of(self, name: str, decision: Tensor) -> Tensor:
+        """A constant of decisions, [network, decision, 1, action]."""
+        return self.network.part[name].index_select(1, decision).unsqueeze(2)

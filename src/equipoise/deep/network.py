@@ -6,8 +6,9 @@ embedding), three card layers of 192, two betting layers of 64, three combined l
 
 Beyond the paper, each decision may have an output layer of its own, a *head*, that is added to the shared one: one
 layer for all decisions of a large tree is where a network runs out of room first. And what a network gives may be added
-to a *table* of the mean of all samples by decision and percentile bucket of the hand (`fitting/memory.py`): a table has
-no error of its own there, and the network learns what is left.
+to a *table* of the mean of all samples by decision and percentile bucket of the hand (`fitting/memory.py`). A table has
+no error of its own there, and the network learns what is left. It is multiplied by the *trust* in it: how much of its
+answers samples bear out that it was not trained on (`fitting/trust.py`).
 
 What a network gives is multiplied by the *scale* of the decision and the action, a constant that is set before a
 training (`fitting/memory.py`): pots of two and of two hundred big blinds are learnt with the same relative precision.
@@ -77,6 +78,7 @@ class NetworkShape:
             shapes["head_bias"] = (self.decisions, self.actions)
         shapes["scale"] = (self.decisions, self.actions)  # from here on, constants that are not learnt
         if self.table:
+            shapes["trust"] = (self.decisions, self.actions)
             shapes["table"] = (self.decisions, self.table, self.actions)
         return shapes
 
@@ -97,21 +99,21 @@ class NetworkShape:
 
     @property
     def length(self) -> int:
-        """The length of the flat vector: what a network learns, then its scales and its table."""
+        """The length of the flat vector: what a network learns, then its scales, the trust in it and its table."""
         return sum(self.sizes)
 
     @property
     def parameters(self) -> int:
         """How many numbers a network learns: the first ones of the flat vector."""
-        return self.length - self.decisions * self.actions * (1 + self.table)
+        return self.length - self.decisions * self.actions * (1 + (1 + self.table if self.table else 0))
 
     def start(self, generator: torch.Generator) -> Tensor:
         """A new network, [parameter]: uniform in ± 1/sqrt(inputs), and an output of zero for everything."""
         drawn: list[Tensor] = []
         inputs = 1
         for name, shape in self.parts.items():
-            if name in ("scale", "table"):
-                drawn.append(torch.full(shape, float(name == "scale")).reshape(-1))
+            if name in ("scale", "trust", "table"):
+                drawn.append(torch.full(shape, float(name != "table")).reshape(-1))
                 continue
             if not name.endswith("_bias"):
                 inputs = self._inputs(name, shape)

@@ -43,11 +43,13 @@ def feature_count(tree: BettingTree) -> int:
 
 def bytes_of_sums(tree: BettingTree, most: int, table: int = 0) -> int:
     """Memory of the sums of both players: a weight and a number for each action, of information sets, of decisions, and
-    of the cells of their tables.
+    of the cells of their tables, and the sums behind the trust in networks beside a table.
     """
     rows = sum(count for player in range(PLAYERS) for count in infosets_by_street(tree, player) if count <= most)
-    rows += PLAYERS * (1 + table) * int(np.count_nonzero(tree.kind == DECISION))
-    return 8 * rows * (1 + most_actions(tree))
+    decisions, actions = int(np.count_nonzero(tree.kind == DECISION)), most_actions(tree)
+    rows += PLAYERS * (1 + table) * decisions
+    trust = 2 * PLAYERS * decisions * actions if table else 0  # two sums
+    return 8 * (rows * (1 + actions) + trust)
 
 
 def streets_with_sums(tree: BettingTree, player: int, most: int) -> list[int]:
@@ -63,11 +65,11 @@ def infosets_by_street(tree: BettingTree, player: int) -> list[int]:
 
 
 def vector_length(tree: BettingTree, hidden: int, strength: bool, heads: bool, table: int = 0) -> int:
-    """The numbers of a network: what it learns, and a scale and a table for each action of each decision."""
+    """The numbers of a network: what it learns, and constants of each decision and action: scale, trust and table."""
     actions, decisions = most_actions(tree), int(np.count_nonzero(tree.kind == DECISION))
     own = decisions * (hidden + 1) * actions if heads else 0  # output layers
     learnt = parameter_count(tree.rules, feature_count(tree), actions, hidden, strength) + own
-    return learnt + decisions * actions * (1 + table)
+    return learnt + decisions * actions * (1 + (1 + table if table else 0))
 
 
 def parameter_count(rules: GameRules, features: int, actions: int, hidden: int, strength: bool) -> int:

@@ -14,9 +14,10 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding, Encoding
+from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import BatchTensors, FitSettings, backward, rate_share, train_network
+from equipoise.deep.fitting.on_cpu import FitSettings, backward, rate_share, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.network import Network, NetworkShape
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
@@ -115,7 +116,7 @@ def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
     assert loss == pytest.approx(expected_loss, rel=1e-12)
     parts = zip(shape.parts, torch.split(gradient, shape.sizes), torch.split(expected, shape.sizes), strict=True)
     for name, found, true in parts:
-        if name in ("scale", "table"):  # not learnt
+        if name in ("scale", "trust", "table"):  # not learnt
             assert name == "table" or not true.any()
             continue
         assert float(true.abs().max()) > 1e-6, name
@@ -156,10 +157,10 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
     settings = FitSettings(steps=800, batch=256, learning_rate=0.01)
 
     def fit(seed: int) -> tuple[torch.Tensor, float]:
+        fresh = memory_of(encoding, 2000, most_sums, table)
         if trainer == "on a GPU":
-            fresh = memory_of(encoding, 2000, most_sums, table)
             return GraphTrainer(shape, fresh, where, settings).fit(start, np.random.SeedSequence(seed))
-        return train_network(shape, start, memory, where, settings, np.random.SeedSequence(seed))
+        return train_network(shape, start, fresh, where, settings, np.random.SeedSequence(seed))
 
     parameters, loss = fit(1)
     again, _ = fit(1)
@@ -170,7 +171,8 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
         assert loss < 0.2
     samples, errors, untrained = random_samples(encoding, 2000, player=0), [], []
     scales = memory.scales()
-    constants = np.concatenate([scales.ravel(), memory.table(scales).ravel()])
+    trust = parameters[shape.parameters + scales.size :][: scales.size if table else 0].numpy()
+    constants = np.concatenate([scales.ravel(), trust, memory.table(scales).ravel()])
     assert torch.equal(parameters[shape.parameters :], torch.from_numpy(constants))
     for node, key in set(zip(samples.node.tolist(), samples.key.tolist(), strict=True)):
         here = (samples.node == node) & (samples.key == key)

@@ -21,7 +21,7 @@ from equipoise.deep.network import Network
 from equipoise.deep.traversals.board_deals import BLOCKED
 from equipoise.deep.traversals.external import Sampled, Sampling, Traversals
 from equipoise.deep.traversals.public import PublicTraversals, level_bounds
-from naive_deep import Found, all_deals, cards_of_key, regrets, visits
+from naive_deep import Found, all_deals, cards_of_key, random_networks, regrets, visits
 from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies, wrong_regrets
 
 COUNT, RUNS = 600, 50
@@ -95,6 +95,35 @@ def test_strategies_are_sampled_in_proportion_to_the_players_own_reach(game: str
         expected = strategy(node, key)
         assert target[: len(expected)] == pytest.approx(expected, abs=1e-5)
         assert not target[len(expected) :].any()
+
+
+@pytest.mark.parametrize("walker", [0, 1])
+@pytest.mark.parametrize("holes", [2, 99])
+def test_cells_are_the_sums_that_samples_have_on_average(holes: int, walker: int) -> None:
+    """By decision and percentile bucket; sums of other buckets are far off."""
+    encoding, table = Encoding(build_tree("leduc"), strength=True), 4
+    where, shape = encoding.on(torch.device("cpu")), encoding.shape(HIDDEN)
+    one, two = random_networks(shape, 2, seed=9, size=0.3)
+    both = (Evaluator(where, Network(shape, one[None])), Evaluator(where, Network(shape, two[None])))
+    traversals = PublicTraversals(where, 1, Sampling(holes=holes, thin=0.5, public=True, table=table))
+    runs = [traversals.run(walker, COUNT, both, 1, seed) for seed in np.random.SeedSequence(3).spawn(RUNS)]
+    for samples_of, cells_of in (("advantages", "advantage_cells"), ("strategies", "strategy_cells")):
+        drawn, summed = [], []
+        for run in runs:
+            samples, cells = getattr(run, samples_of), getattr(run, cells_of)
+            found = np.zeros((len(encoding.nodes), table, 1 + encoding.actions))
+            bucket = ((samples.key >> np.uint64(56)).astype(np.int64) - 1) * table // 255
+            counted = np.concatenate([np.ones((len(bucket), 1)), samples.target], axis=1)
+            np.add.at(found, (encoding.decision[samples.node], bucket), counted)
+            drawn.append(found)
+            summed.append(np.concatenate([cells.weight[..., np.newaxis], cells.target], axis=2))
+        gaps = np.array(drawn) - np.array(summed)
+        error = np.sqrt(gaps.var(axis=0, ddof=1) / RUNS + 0.05 / RUNS)
+        assert (np.abs(gaps.mean(axis=0)) / error).max() < 5
+        wrong = (np.array(drawn) - np.roll(summed, 1, axis=2)).mean(axis=0)
+        assert (np.abs(wrong) / error).max() > 20
+        spread = np.array(drawn).var(axis=0).sum(), np.array(summed).var(axis=0).sum()
+        assert spread[1] < 0.9 * spread[0]
 
 
 def test_the_last_street_has_no_noise_and_the_first_less_than_external_sampling() -> None:

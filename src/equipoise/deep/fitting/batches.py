@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
-from equipoise.deep.fitting.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.reservoir import HELD, Reservoir, Samples
 from equipoise.solvers.external_kernel import draw_word
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -30,6 +30,30 @@ class Merged(NamedTuple):
     spot: I64  # [pair] position in `decision`
     weight: F32  # [pair] sums to about one
     target: F32  # [pair, action]
+
+
+class Which(NamedTuple):
+    """Which places of a memory are drawn: number i of them is i * stride, or without a stride i + i // skip + first."""
+
+    size: int
+    stride: int = 0
+    skip: int = 1 << 62
+    first: int = 0
+
+    @classmethod
+    def all_of(cls, memory: Reservoir) -> Which:
+        """Every sample."""
+        return cls(len(memory))
+
+    @classmethod
+    def learnt(cls, memory: Reservoir) -> Which:
+        """Those that are not held out."""
+        return cls(len(memory) - memory.held, 0, HELD - 1, 1) if memory.held else cls.all_of(memory)
+
+    @classmethod
+    def held_out(cls, memory: Reservoir) -> Which:
+        """Those that are."""
+        return cls(memory.held, HELD)
 
 
 class MergeTables(NamedTuple):
@@ -52,7 +76,7 @@ def _slot(word: np.uint64, mask: np.uint64) -> np.uint64:
 @kernel
 def merge_samples(
     samples: Samples,
-    size: int,
+    which: Which,
     random: U64,
     decisions: I32,
     weights: F32,
@@ -61,9 +85,9 @@ def merge_samples(
     batch: Merged,
     counts: I64,
 ) -> None:
-    """Draw a batch with replacement and merge it. IN: a memory and its size, int32[node] decisions, float32[iteration]
-    weights, float32[decision, action] what targets are divided by; IN OUT: uint64[1] generator, tables; OUT: a batch,
-    as many samples as it has space for, and int64[3] how many hands, decisions and pairs it has.
+    """Draw a batch with replacement and merge it. IN: a memory and which of it, int32[node] decisions,
+    float32[iteration] weights, float32[decision, action] what targets are divided by; IN OUT: uint64[1] generator,
+    tables; OUT: a batch, as many samples as it has space for, and int64[3] how many hands, decisions and pairs it has.
     """
     count = batch.key.size
     mask = np.uint64(tables.hand_stamp.size - 1)
@@ -72,7 +96,8 @@ def merge_samples(
     hands, spots, pairs = 0, 0, 0
     actions = samples.target.shape[1]
     for _ in range(count):
-        sample = np.int64(((draw_word(random) >> _32) * np.uint64(size)) >> _32)
+        sample = np.int64(((draw_word(random) >> _32) * np.uint64(which.size)) >> _32)
+        sample = sample * which.stride if which.stride else sample + sample // which.skip + which.first
         key = samples.key[sample]
         at = _slot(key, mask)
         while tables.hand_stamp[at] == stamp and batch.key[tables.hand[at]] != key:
@@ -136,14 +161,15 @@ class Batches:
             np.zeros((size, actions), np.float32),
         )  # fmt: skip
 
-    def draw(self, memory: Reservoir, weights: F32, scale: F32, random: U64) -> Merged:
+    def draw(self, memory: Reservoir, weights: F32, scale: F32, random: U64, which: Which | None = None) -> Merged:
         """A merged batch; its arrays are overwritten by the next one.
 
-        IN: float32[iteration], float32[decision, action]; IN OUT: generator.
+        IN: float32[iteration], float32[decision, action]; IN OUT: generator; which samples, all if it is not said.
         """
         counts = np.zeros(3, np.int64)
         merge_samples(
-            memory.samples, len(memory), random, self.decisions, weights, scale, self._tables, self._space, counts,
+            memory.samples, which or Which.all_of(memory), random, self.decisions, weights, scale, self._tables,
+            self._space, counts,
         )  # fmt: skip
         hands, spots, pairs = counts.tolist()
         space = self._space

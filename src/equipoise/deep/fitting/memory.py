@@ -23,6 +23,7 @@ from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.cells import Cells
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
+from equipoise.deep.fitting.trust import Trust
 from equipoise.deep.hands import STRENGTH_SHIFT
 from equipoise.runs.network_size import STRENGTHS, streets_with_sums
 
@@ -153,6 +154,7 @@ class Memory:
             np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions))
         )  # fmt: skip
         self.cells = Cells.zeros(decisions, table, actions)
+        self.trust = Trust.zeros(decisions if table else 0, actions)
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.seen = 0  # number of samples ever added
@@ -234,6 +236,7 @@ class Memory:
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
             **{f"cells {name}": a for name, a in self.cells._asdict().items()},
+            **{f"trust {name}": a for name, a in self.trust._asdict().items()},
             **self.rest.arrays(),
         }
 
@@ -244,4 +247,6 @@ class Memory:
             array[:] = arrays[f"sums {name}"]
         for name, array in self.cells._asdict().items():
             array[:] = arrays[f"cells {name}"]
+        for name, array in self.trust._asdict().items():
+            array[:] = arrays[f"trust {name}"]
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})

@@ -7,6 +7,7 @@ recorded instead (`on_gpu.py`).
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,10 @@ import torch
 
 from equipoise.core.jit import F32
 from equipoise.deep.encoding import DeviceEncoding
-from equipoise.deep.fitting.batches import Batches, Merged
+from equipoise.deep.fitting.batch_tensors import BatchTensors
+from equipoise.deep.fitting.batches import Batches, Which
 from equipoise.deep.fitting.memory import Memory
+from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
 
 CLIP = 1.0
@@ -49,11 +52,12 @@ def train_network(
     weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where, shape.table)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
     losses = torch.zeros((), device=where.device)
+    which = (Which.learnt if shape.table else Which.all_of)(memory.rest)
     for step in range(settings.steps):
         batch = summed
         if len(memory.rest):
-            drawn = batches.draw(memory.rest, weights, scale, random)
-            batch = summed.joined(BatchTensors.of(drawn, where, shape.table))
+            one = batches.draw(memory.rest, weights, scale, random, which)
+            batch = summed.joined(BatchTensors.of(one, where, shape.table))
         loss = backward(network, slopes, batch, where, settings.is_strategy)
         gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
         mean.lerp_(gradient, 1 - FIRST)
@@ -62,6 +66,12 @@ def train_network(
         parameters.addcdiv_(mean, (spread / (1 - SECOND ** (step + 1))).sqrt_().add_(SMALL), value=-rate)
         if 2 * step >= settings.steps:
             losses += loss
+    if shape.table and not settings.is_strategy:
+        drawn = (
+            batches.draw(memory.rest, weights, scale, random, Which.held_out(memory.rest)) for _ in range(HELD_BATCHES)
+        )
+        held = (BatchTensors.of(batch, where, shape.table) for batch in drawn) if memory.rest.held else ()
+        judge(memory.trust, network, chain([summed], held), where, settings.batch)
     return whole, float(losses) / max(settings.steps // 2, 1)
 
 
@@ -83,39 +93,6 @@ def rate_share(step: int, steps: int) -> float:
     ruin a network that continues the last iteration's.
     """
     return min((step + 1) / (RISE * steps), 1 - step / steps)
-
-
-class BatchTensors(NamedTuple):
-    """A batch on a device: different hands and decisions, and pairs of them with targets."""
-
-    multi_hot: Tensor  # [hand, input]
-    bucket: Tensor  # [hand] percentile bucket in the table; empty if there is no table
-    decision: Tensor  # [decision]
-    hand: Tensor  # [pair] position among the hands
-    spot: Tensor  # [pair] position among the decisions
-    weight: Tensor  # [pair]
-    target: Tensor  # [pair, action]
-
-    @classmethod
-    def of(cls, batch: Merged, where: DeviceEncoding, table: int = 0) -> BatchTensors:
-        """A merged batch, for networks with a table of so many buckets."""
-        weight, target = (torch.from_numpy(array).to(where.device) for array in (batch.weight, batch.target))
-        decision, hand, spot = (where.index(numbers) for numbers in (batch.decision, batch.hand, batch.spot))
-        keys = torch.from_numpy(batch.key.view(np.int64)).to(where.device)
-        bucket = where.buckets_of(keys, table) if table else keys[:0]
-        return cls(where.multi_hot(batch.key), bucket, decision, hand, spot, weight, target)
-
-    def joined(self, other: BatchTensors) -> BatchTensors:
-        """The pairs of both."""
-        if not len(self.hand):
-            return other
-        hand = torch.cat([self.hand, other.hand + len(self.multi_hot)])
-        spot = torch.cat([self.spot, other.spot + len(self.decision)])
-        multi_hot, bucket, decision, weight, target = (
-            torch.cat([getattr(self, name), getattr(other, name)])
-            for name in ("multi_hot", "bucket", "decision", "weight", "target")
-        )
-        return BatchTensors(multi_hot, bucket, decision, hand, spot, weight, target)
 
 
 def backward(

@@ -7,22 +7,26 @@ worth a GPU. Samples are drawn with torch's generator, so the numbers differ fro
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import (
     CLIP,
     FIRST,
     SECOND,
     SMALL,
-    BatchTensors,
     FitSettings,
     backward,
     rate_share,
     set_constants,
 )
+from equipoise.deep.fitting.reservoir import HELD
+from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import Network, NetworkShape, Tensor
 
 WARM_UP = 3  # steps before the recording, as torch asks for
@@ -47,6 +51,7 @@ class GraphTrainer:
         self.size, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
         self.scales = torch.ones((shape.decisions, shape.actions), device=device)
         self.size = self.size.double()
+        self.skips = torch.zeros((), dtype=torch.int64, device=device)  # 1 if places are held out
         shares = [rate_share(step, settings.steps) for step in range(settings.steps + WARM_UP + 1)]
         self.rates = torch.tensor(shares, device=device)
         self.rows = torch.arange(settings.batch, device=device)
@@ -73,6 +78,9 @@ class GraphTrainer:
                 self.graph.replay()
             else:
                 self._step()
+        if self.shape.table and not self.settings.is_strategy:
+            held = (self._drawn(self._held_out()) for _ in range(HELD_BATCHES)) if self.memory.rest.held else ()
+            judge(self.memory.trust, self.network, chain([self.summed], held), self.where, self.settings.batch)
         half = self.settings.steps - self.settings.steps // 2
         return self.parameters.clone(), float(self.losses) / half
 
@@ -88,7 +96,9 @@ class GraphTrainer:
         self.target[at] = torch.from_numpy(samples.target[places]).to(device)
         weights = self.memory.iteration_weights / np.float32(self.settings.batch)
         self.weights[: len(weights)].copy_(torch.from_numpy(weights))
-        self.size.fill_(len(memory))
+        held = memory.held if self.shape.table else 0
+        self.size.fill_(len(memory) - held)
+        self.skips.fill_(held > 0)
 
     def _with_constants(self, start: Tensor) -> Tensor:
         """A network with the scales and the table of the memory; the sums' targets follow its scales."""
@@ -117,21 +127,30 @@ class GraphTrainer:
         with torch.cuda.graph(self.graph):
             self._step()
 
+    def _places(self, count: Tensor | int) -> Tensor:
+        """A random number below `count` for each sample of a batch."""
+        return (torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * count).long()
+
+    def _held_out(self) -> Tensor:
+        return self._places(self.memory.rest.held) * HELD
+
     def _draw(self) -> BatchTensors:
-        place = torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * self.size
-        chosen = place.long()
+        place = self._places(self.size)
+        return self.summed.joined(self._drawn(place + self.skips * (place // (HELD - 1) + 1)))
+
+    def _drawn(self, chosen: Tensor) -> BatchTensors:
+        """The samples in some places of the memory."""
         decision = self.decision[chosen]
         if self.every is None:
             spots, decisions = self.rows, decision
         else:
             spots, decisions = decision, self.every
         keys, table = self.key[chosen], self.shape.table
-        drawn = BatchTensors(
+        return BatchTensors(
             self.where.multi_hot_of(keys), self.where.buckets_of(keys, table) if table else keys[:0],
             decisions, self.rows, spots,
             self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
         )  # fmt: skip
-        return self.summed.joined(drawn)
 
     def _step(self) -> None:
         """Draw a batch, and take one step of Adam."""

@@ -15,6 +15,7 @@ from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
 from equipoise.solvers.external_kernel import draw_word
 
 DROPPED = -1
+HELD = 16  # one place in so many may be held out: networks are not trained on it
 
 
 class Samples(NamedTuple):
@@ -69,6 +70,11 @@ class Reservoir:
     def draw(self, rng: np.random.Generator, count: int) -> Samples:
         """A batch, drawn with replacement."""
         return self.samples.take(rng.integers(len(self), size=count))
+
+    @property
+    def held(self) -> int:
+        """The number of samples to hold out: those whose place is a multiple of HELD."""
+        return -(-len(self) // HELD) if len(self) >= HELD else 0
 
     def arrays(self) -> dict[str, Any]:
         """Its content, for a checkpoint."""

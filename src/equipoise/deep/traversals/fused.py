@@ -49,6 +49,8 @@ class FusedPlay:
         if shape.heads:
             weight, bias = weight + part["head"][0], bias + part["head_bias"][0]
         weight = (weight - weight.mean(dim=-2, keepdim=True)).expand(shape.decisions, -1, -1)
+        if shape.table:
+            weight, bias = weight * part["trust"][0].unsqueeze(1), bias * part["trust"][0]
         self.out = _padded(weight).half()  # [decision, hidden, action]
         self.out_bias, self.scale = _padded(bias), _padded(part["scale"][0])  # [decision, action]
         self.legal = _padded(legal.float())
