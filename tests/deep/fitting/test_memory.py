@@ -140,8 +140,29 @@ def test_the_table_has_the_means_of_percentile_buckets(buckets: int) -> None:
             assert 2 * found[decision, cell] == pytest.approx(expected, rel=1e-4, abs=1e-6)
     spread = np.ptp(found[encoding.tree.player[encoding.nodes] == 0], axis=1).max()
     assert filled_cells > 10 * min(buckets, 3) and (spread > 0.5 or buckets == 1)
-    logs = memory.log_table() if (found >= 0).all() else np.zeros(1)
-    assert np.isfinite(logs).all()
+
+
+def test_a_strategy_network_that_answers_nothing_plays_the_mean_of_its_table() -> None:
+    encoding, buckets = Encoding(build_tree("leduc"), strength=True), 3
+    samples = random_samples(encoding, 10 * COUNT, 1)
+    legal = encoding.legal[encoding.decision[samples.node]]
+    samples.target[:] = np.where(legal, np.abs(samples.target) + 0.01, 0)
+    samples.target[:, 0] *= 1 + (samples.key >> np.uint64(56)) / 64  # the strong play the first action more
+    samples.target[:] /= samples.target.sum(axis=1, keepdims=True)
+    memory = Memory(encoding, 1, COUNT, 1.0, 0, buckets)
+    memory.add(samples, np.random.SeedSequence(1))
+    played = np.exp(memory.log_table())
+    played /= played.sum(axis=2, keepdims=True)
+    bucket = ((samples.key >> np.uint64(56)).astype(np.int64) - 1) * buckets // 255
+    gaps, uniform = [], []
+    for decision, node in enumerate(encoding.nodes):
+        for cell in range(buckets):
+            here = (samples.node == node) & (bucket == cell)
+            if here.sum() > 200:
+                mean = np.average(samples.target[here], axis=0, weights=samples.iteration[here])
+                gaps.append(np.abs(played[decision, cell] - mean).max())
+                uniform.append(np.abs(mean - encoding.legal[decision] / encoding.legal[decision].sum()).max())
+    assert len(gaps) > 5 and max(gaps) < 0.05 and max(uniform) > 0.2
 
 
 def test_only_large_games_need_a_reservoir() -> None:
