@@ -115,7 +115,9 @@ def test_a_run_remembers_where_its_parts_keep_files(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
-    "sampling", [{}, {"sampling": "public", "holes": 3, "heads": True}], ids=["external", "public"]
+    "sampling",
+    [{}, {"sampling": "public", "holes": 3, "heads": True, "strength": True, "table": 4}],
+    ids=["external", "public"],
 )
 def test_traversals_on_a_cluster_give_the_networks_of_one_machine(sampling: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")

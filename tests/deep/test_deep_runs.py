@@ -77,6 +77,7 @@ def test_cut_into_parts_a_run_ends_with_the_same_bits(game: str, algorithm: str,
     more = {
         "sampling": sampling,
         "heads": sampling == "public",
+        **({"strength": True, "table": 5, "sums": 0} if game == "leduc" else {}),
         "holes": 2,
         **({"keep": 3} if algorithm == "sd-cfr" else {}),
     }

@@ -31,6 +31,7 @@ ALGORITHMS = ("sd-cfr", "deep-cfr")
 KUHN = {"hidden": 32, "traversals": 3000, "steps": 100, "batch": 4096, "learning_rate": 0.002, "warm_start": True}
 LEDUC = {"hidden": 32, "traversals": 1000, "steps": 50, "batch": 8192, "learning_rate": 0.005, "warm_start": True}
 PUBLIC = {"sampling": "public", "holes": 5, "traversals": 60}
+BESIDE = {"strength": True, "table": 8, "heads": True, "sums": 0}  # a table, and samples that are held out
 TINY = {"hidden": 4, "traversals": 20, "steps": 3, "batch": 32, "memory": 100}
 
 
@@ -84,10 +85,12 @@ def test_kuhn_is_learnt(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sampling", [{}, {"sampling": "public", "holes": 5, "traversals": 60}], ids=["external", "public"]
+    ("algorithm", "more"),
+    [("sd-cfr", {}), ("sd-cfr", PUBLIC), ("sd-cfr", {**PUBLIC, **BESIDE}), ("deep-cfr", {**PUBLIC, **BESIDE})],
+    ids=["external", "public", "public, table", "public, table, average"],
 )
-def test_leduc_is_learnt(sampling: dict[str, Any]) -> None:
-    assert exploited(trained("leduc", "sd-cfr", LEDUC_ITERATIONS, **sampling)) < LEDUC_BOUND
+def test_leduc_is_learnt(algorithm: str, more: dict[str, Any]) -> None:
+    assert exploited(trained("leduc", algorithm, LEDUC_ITERATIONS, **more)) < LEDUC_BOUND
     assert exploited(trained("leduc", "sd-cfr", 0)) > 5 * LEDUC_BOUND
 
 
