@@ -156,7 +156,7 @@ class Evaluator:
         if self.network.shape.table:
             cell = decision.unsqueeze(1) * self.network.shape.table + hands.bucket[hand]
             out *= self._of("trust", decision)
-            out += self.network.part["table"].flatten(1, 2).index_select(1, cell.flatten()).reshape(out.shape)
+            out += self.network.part["table"].flatten(1, 2)[:, cell.flatten()].reshape(out.shape)
         return out.mul_(self._of("scale", decision))
 
     @torch.inference_mode()
@@ -167,9 +167,9 @@ class Evaluator:
         out = self.network.joint(x, decision)
         if self.network.shape.table:
             out *= self._of("trust", decision)
-            out += self.network.part["table"].index_select(1, decision).index_select(2, hands.bucket)
+            out += self.network.part["table"][:, decision].index_select(2, hands.bucket)
         return out.mul_(self._of("scale", decision))
 
     def _of(self, name: str, decision: Tensor) -> Tensor:
-        """A constant of decisions, [network, decision, 1, action]."""
-        return self.network.part[name].index_select(1, decision).unsqueeze(2)
+        """A constant of decisions, [network, decision, 1, action]. (On a CPU, index_select would first copy a part.)"""
+        return self.network.part[name][:, decision].unsqueeze(2)

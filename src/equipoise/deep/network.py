@@ -192,8 +192,8 @@ class Network:
         spread = square.sub_(mean.square_()).clamp_min_(0).add_(LEAST_SPREAD).sqrt_()
         weight, bias = self.part["out"].unsqueeze(1), self.part["out_bias"][:, None, None]
         if self.shape.heads:
-            weight = weight + self.part["head"].index_select(1, decision)
-            bias = bias + self.part["head_bias"].index_select(1, decision).unsqueeze(2)
+            weight = weight + self.part["head"][:, decision]
+            bias = bias + self.part["head_bias"][:, decision].unsqueeze(2)
         else:
             x = x.unsqueeze(1)  # one layer for all
         centred = (weight - weight.mean(dim=-2, keepdim=True)).to(x.dtype)
