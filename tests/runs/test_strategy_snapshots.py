@@ -192,12 +192,14 @@ def test_killed_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     """A child of this process, so that it need not start from nothing, killed at random moments."""
     iterations, rng, out = 6_000, random.Random(7), tmp_path / "killed"
     chosen = recipe('keep="current",currents=3', "checkpoint.minutes=0.0005")
+    start = time.monotonic()
     train(chosen, tmp_path / "whole", iterations)
+    takes = time.monotonic() - start
     fork, resumed = multiprocessing.get_context("fork"), []
     for _ in range(6):
         child = fork.Process(target=train, args=(chosen, out, iterations), kwargs={"resume": RunFolder(out).is_run})
         child.start()
-        time.sleep(rng.uniform(0.1, 0.4))
+        time.sleep(rng.uniform(0.05, 0.2) * takes)
         child.kill()
         child.join()
         assert child.exitcode == -signal.SIGKILL  # it had not come to its end
