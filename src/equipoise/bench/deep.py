@@ -25,7 +25,7 @@ from equipoise.deep.fitting.on_cpu import FitSettings, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
-from equipoise.deep.network import Network, NetworkShape, Tensor
+from equipoise.deep.network import CONSTANTS, Network, NetworkShape, Tensor
 from equipoise.deep.torch_door import find_device, matrix_product
 from equipoise.deep.traversals.external import Sampling
 from equipoise.deep.traversals.public import make_traversals
@@ -246,7 +246,7 @@ def step_flops(shape: NetworkShape, hands: int, decisions: int, pairs: int) -> f
     """
     found = 0.0
     for name, size in zip(shape.parts, shape.sizes, strict=True):
-        if name.endswith("_bias") or name == "scale":
+        if name.endswith("_bias") or name in CONSTANTS:
             continue
         if name == "head":
             size //= decisions  # a pair reads that of its decision

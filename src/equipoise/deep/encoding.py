@@ -99,7 +99,12 @@ class DeviceEncoding:
         return found[:, :-1]
 
     def buckets_of(self, keys: Tensor, buckets: int) -> Tensor:
-        """The percentile buckets of keys on the device, int64[hand]; a key without a strength is in the first."""
+        """The percentile buckets of keys on the device, int64[hand]; a key without a strength is in the first.
+
+        Empty if there are no buckets.
+        """
+        if not buckets:
+            return keys[:0]
         strength = (keys >> STRENGTH_SHIFT) & STRENGTHS
         return (strength - 1).clamp_min(0) * buckets // STRENGTHS
 
@@ -140,9 +145,7 @@ class Evaluator:
     @torch.inference_mode()
     def hands_of(self, keys: Tensor, multi_hot: Tensor) -> Hands:
         """The same from keys on the device and their input."""
-        table = self.network.shape.table
-        bucket = self.where.buckets_of(keys, table) if table else keys[:0]
-        return Hands(self.network.cards(multi_hot), bucket)
+        return Hands(self.network.cards(multi_hot), self.where.buckets_of(keys, self.network.shape.table))
 
     @torch.inference_mode()
     def rows(self, hands: Hands, hand: Tensor, decision: Tensor) -> Tensor:
@@ -152,22 +155,23 @@ class Evaluator:
         """
         x = split_rows(hands.cards.index_select(1, hand.flatten()), len(hand))
         x += self.betting.index_select(1, decision).unsqueeze(2)
-        out = self.network.joint(x, decision)
-        if self.network.shape.table:
-            cell = decision.unsqueeze(1) * self.network.shape.table + hands.bucket[hand]
-            out *= self._of("trust", decision)
-            out += self.network.part["table"].flatten(1, 2)[:, cell.flatten()].reshape(out.shape)
-        return out.mul_(self._of("scale", decision))
+        return self._finished(self.network.joint(x, decision), decision, hands, hand)
 
     @torch.inference_mode()
     def grid(self, hands: Hands, decision: Tensor) -> Tensor:
         """[network, decision, hand, action] outputs of all hands at some decisions, in the precision of `hands`."""
         chosen = self.betting.index_select(1, decision).to(hands.cards.dtype)
         x = chosen.unsqueeze(2) + hands.cards.unsqueeze(1)
-        out = self.network.joint(x, decision)
+        return self._finished(self.network.joint(x, decision), decision, hands, slice(None))
+
+    def _finished(self, out: Tensor, decision: Tensor, hands: Hands, hand: Tensor | slice) -> Tensor:
+        """Outputs beside the table, in the units of their decisions, [network, decision, hand, action].
+
+        IN: outputs, decisions, hands, and which of them: at each decision, or at all.
+        """
         if self.network.shape.table:
             out *= self._of("trust", decision)
-            out += self.network.part["table"][:, decision].index_select(2, hands.bucket)
+            out += self.network.part["table"][:, decision.unsqueeze(1), hands.bucket[hand]]
         return out.mul_(self._of("scale", decision))
 
     def _of(self, name: str, decision: Tensor) -> Tensor:

@@ -35,6 +35,7 @@ from equipoise.games.rules import GameRules
 Tensor = torch.Tensor
 CARD_WIDTH = 3  # width of the card layers, as a multiple of the others
 LEAST_SPREAD = 1e-5
+CONSTANTS = ("scale", "trust", "table")  # parts that are set, not learnt: the last of the flat vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class NetworkShape:
         if self.heads:
             shapes["head"] = (self.decisions, narrow, self.actions)
             shapes["head_bias"] = (self.decisions, self.actions)
-        shapes["scale"] = (self.decisions, self.actions)  # from here on, constants that are not learnt
+        shapes["scale"] = (self.decisions, self.actions)
         if self.table:
             shapes["trust"] = (self.decisions, self.actions)
             shapes["table"] = (self.decisions, self.table, self.actions)
@@ -105,14 +106,14 @@ class NetworkShape:
     @property
     def parameters(self) -> int:
         """How many numbers a network learns: the first ones of the flat vector."""
-        return self.length - self.decisions * self.actions * (1 + (1 + self.table if self.table else 0))
+        return sum(size for name, size in zip(self.parts, self.sizes, strict=True) if name not in CONSTANTS)
 
     def start(self, generator: torch.Generator) -> Tensor:
         """A new network, [parameter]: uniform in ± 1/sqrt(inputs), and an output of zero for everything."""
         drawn: list[Tensor] = []
         inputs = 1
         for name, shape in self.parts.items():
-            if name in ("scale", "trust", "table"):
+            if name in CONSTANTS:
                 drawn.append(torch.full(shape, float(name != "table")).reshape(-1))
                 continue
             if not name.endswith("_bias"):

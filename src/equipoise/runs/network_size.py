@@ -13,7 +13,7 @@ from equipoise.tree.infosets import lossless_hands
 
 FLOAT = 4  # bytes
 STRENGTH_INPUTS = 16  # of a network for the strength of a hand
-STRENGTHS = 255  # percentiles that it is told apart by
+STRENGTHS = 255  # number of different strengths
 
 
 def bytes_per_sample(actions: int) -> int:

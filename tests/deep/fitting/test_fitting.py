@@ -19,7 +19,7 @@ from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, backward, rate_share, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
-from equipoise.deep.network import Network, NetworkShape
+from equipoise.deep.network import CONSTANTS, Network, NetworkShape
 from naive_deep import cards_of_key, legal_softmax, network_output, random_networks, random_samples
 
 HIDDEN, TABLE = 6, 9
@@ -116,7 +116,7 @@ def test_the_gradient_is_that_of_the_loss(game: str, is_strategy: bool) -> None:
     assert loss == pytest.approx(expected_loss, rel=1e-12)
     parts = zip(shape.parts, torch.split(gradient, shape.sizes), torch.split(expected, shape.sizes), strict=True)
     for name, found, true in parts:
-        if name in ("scale", "trust", "table"):  # not learnt
+        if name in CONSTANTS:  # not learnt
             assert name == "table" or not true.any()
             continue
         assert float(true.abs().max()) > 1e-6, name

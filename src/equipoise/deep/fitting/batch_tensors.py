@@ -25,12 +25,11 @@ class BatchTensors(NamedTuple):
 
     @classmethod
     def of(cls, batch: Merged, where: DeviceEncoding, table: int = 0) -> BatchTensors:
-        """A merged batch, for networks with a table of so many buckets."""
+        """A merged batch. `table` is the number of buckets of the network's table."""
         weight, target = (torch.from_numpy(array).to(where.device) for array in (batch.weight, batch.target))
         decision, hand, spot = (where.index(numbers) for numbers in (batch.decision, batch.hand, batch.spot))
         keys = torch.from_numpy(batch.key.view(np.int64)).to(where.device)
-        bucket = where.buckets_of(keys, table) if table else keys[:0]
-        return cls(where.multi_hot(batch.key), bucket, decision, hand, spot, weight, target)
+        return cls(where.multi_hot(batch.key), where.buckets_of(keys, table), decision, hand, spot, weight, target)
 
     def joined(self, other: BatchTensors) -> BatchTensors:
         """The pairs of both."""

@@ -145,9 +145,9 @@ class GraphTrainer:
             spots, decisions = self.rows, decision
         else:
             spots, decisions = decision, self.every
-        keys, table = self.key[chosen], self.shape.table
+        keys = self.key[chosen]
         return BatchTensors(
-            self.where.multi_hot_of(keys), self.where.buckets_of(keys, table) if table else keys[:0],
+            self.where.multi_hot_of(keys), self.where.buckets_of(keys, self.shape.table),
             decisions, self.rows, spots,
             self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
         )  # fmt: skip

@@ -15,7 +15,7 @@ from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
 from equipoise.solvers.external_kernel import draw_word
 
 DROPPED = -1
-HELD = 16  # one place in so many may be held out: networks are not trained on it
+HELD = 16  # one place in 16 may be held out: networks are not trained on it
 
 
 class Samples(NamedTuple):
