@@ -13,7 +13,7 @@ import torch
 
 import naive
 from equipoise import GameRules
-from equipoise.deep.encoding import Encoding
+from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.hands import strength_map
 from equipoise.deep.network import NetworkShape
@@ -26,6 +26,11 @@ Found: TypeAlias = dict[InfoSet, F64]
 
 
 # --- networks ------------------------------------------------------------------------------------------------------
+
+
+def on_cpu(encoding: Encoding) -> DeviceEncoding:
+    """An encoding where tests run."""
+    return encoding.on(torch.device("cpu"))
 
 
 def random_networks(shape: NetworkShape, count: int, seed: int, size: float = 1.0) -> torch.Tensor:

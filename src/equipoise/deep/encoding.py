@@ -13,7 +13,7 @@ from equipoise.core.jit import F32, I32, U64
 from equipoise.deep.betting_features import betting_features
 from equipoise.deep.hands import KNOTS, STRENGTH_SHIFT, HandKeys
 from equipoise.deep.network import Network, NetworkShape, Tensor, split_rows
-from equipoise.runs.network_size import STRENGTHS
+from equipoise.runs.network_size import STRENGTHS, exact_streets
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
 
@@ -107,6 +107,17 @@ class DeviceEncoding:
             return keys[:0]
         strength = (keys >> STRENGTH_SHIFT) & STRENGTHS
         return (strength - 1).clamp_min(0) * buckets // STRENGTHS
+
+    @cached_property
+    def street_of_decision(self) -> Tensor:
+        """[decision]."""
+        return self.index(self.encoding.tree.street[self.encoding.nodes])
+
+    def has_rest(self, table: int) -> Tensor:
+        """float[decision, 1] 0 where a table of so many buckets has one for every hand, so that it answers alone."""
+        streets = self.encoding.tree.street[self.encoding.nodes]
+        exact = np.isin(streets, exact_streets(self.encoding.tree.rules, table))
+        return torch.from_numpy((~exact).astype(np.float32)[:, np.newaxis]).to(self.device)
 
     @cached_property
     def _knots(self) -> Tensor:

@@ -23,7 +23,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import NETWORKS
 
-FORMAT = "equipoise networks 5"
+FORMAT = "equipoise networks 6"
 REMEDY = "train again, or take another copy of the file"
 
 

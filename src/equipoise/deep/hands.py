@@ -5,19 +5,20 @@ required: the exact measure walks one board per suit-isomorphism class. Byte i o
 first; 0 is a card not yet dealt. Cards of one deal are sorted.
 
 The last byte may hold the hand's *strength*: its percentile by E[HS^2] among all hands of its street, from 1 to 255, as
-percentile buckets have it. A network then need not learn from cards which hands are strong or may become so.
+percentile buckets have it. Where a street has few enough hands, as the first of hold'em with 169, each has a strength
+of its own. A network then need not learn from cards which hands are strong or may become so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import CardRecipe, StreetRecipe
 from equipoise.cards.symmetry import hole_card_table, hole_indices
@@ -140,9 +141,25 @@ def fill_multi_hot(keys: U64, size: int, plan: HandPlan, out: F32) -> None:
 
 
 def strength_map(rules: GameRules, progress: Progress | None = None) -> BucketMap:
-    """Percentile buckets of every street, from the cache or built; for hold'em that takes a minute or two, once."""
+    """Percentile buckets of every street, from the cache or built; for hold'em that takes a minute or two, once.
+
+    Where there are few enough hands, each has a bucket of its own.
+    """
     street = StreetRecipe(method="percentile", buckets=STRENGTHS, nested=False)
-    return build_map(rules, CardRecipe(streets=(street,) * rules.rounds), progress)
+    found = build_map(rules, CardRecipe(streets=(street,) * rules.rounds), progress)
+    return replace(found, streets=tuple(told_apart(street) for street in found.streets))
+
+
+def told_apart(street: StreetBuckets) -> StreetBuckets:
+    """The buckets of a street; of at most STRENGTHS hands, in the same order, each has its own.
+
+    Hand r of n is in bucket r STRENGTHS / n, rounded up: cut into n or more parts, these buckets stay apart.
+    """
+    if len(street.cell) > STRENGTHS:
+        return street
+    own = np.empty_like(street.cell)
+    own[np.argsort(street.cell, kind="stable")] = -(-np.arange(len(own)) * STRENGTHS // len(own))
+    return replace(street, cell=own)
 
 
 def in_key(percentile: I32 | I64) -> U64:

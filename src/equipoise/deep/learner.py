@@ -55,25 +55,25 @@ class DeepCFR:
         self.shape = self.encoding.shape(settings.hidden, settings.heads, settings.table)
         self.where = self.encoding.on(find_device(settings.device))
         public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
-        sampling = Sampling(settings.holes, settings.whole, settings.thin, strategies, public, settings.table)
+        sampling = Sampling(
+            settings.holes, settings.whole, settings.thin, strategies, public, settings.share, settings.table
+        )  # fmt: skip
         self.traversals = make_traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
         self.iteration = 0
         self.nodes = 0
         self.loss = 0.0  # of the last iteration, both players
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
-        self.memories = [self._memory(player) for player in range(PLAYERS)]
+        self.memories = [self._memory(player, settings.weight_power) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
-            self.strategies = [self._memory(player) for player in range(PLAYERS)]
+            self.strategies = [self._memory(player, settings.power_of_average) for player in range(PLAYERS)]
 
-    def _memory(self, player: int) -> Memory:
+    def _memory(self, player: int, power: float) -> Memory:
         settings = self.settings
-        return Memory(
-            self.encoding, player, settings.memory, settings.weight_power, settings.sums, settings.table
-        )  # fmt: skip
+        return Memory(self.where, player, settings.memory, power, settings.sums, settings.table)
 
     @staticmethod
     def _array(network: Tensor) -> F32:
@@ -182,7 +182,7 @@ class DeepCFR:
         if (algorithm or self.settings.algorithm) == DEEP_CFR:
             return Mixture(self.where, self.shape, self._average_networks(), np.ones(1, np.float32), is_strategy=True)
         one, two = (torch.from_numpy(np.stack(kept)).to(self.where.device) for kept in self.snapshots)
-        weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.weight_power)
+        weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.power_of_average)
         return Mixture(self.where, self.shape, (one, two), weights)
 
     def _average_networks(self) -> tuple[Tensor, Tensor]:

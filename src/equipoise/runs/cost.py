@@ -130,7 +130,7 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     tree, actions, features = layout.tree, most_actions(layout.tree), feature_count(layout.tree)
     network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength, deep.heads, deep.table)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
-    kept_samples = deep.memory if needs_reservoir(tree, deep.sums) else 1
+    kept_samples = deep.memory if needs_reservoir(tree, deep.sums, deep.table) else 1
     samples = memories * kept_samples * bytes_per_sample(actions)
     samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums, deep.table)
     kept = 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.cards.isomorphism import HandIndexer
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.tree.betting_tree import DECISION, BettingTree
 from equipoise.tree.infosets import lossless_hands
@@ -21,9 +22,10 @@ def bytes_per_sample(actions: int) -> int:
     return 8 + 4 + 4 + FLOAT * actions
 
 
-def needs_reservoir(tree: BettingTree, most: int) -> bool:
-    """Whether some street has more than `most` information sets of a player, too many for sums."""
-    return any(len(streets_with_sums(tree, player, most)) < tree.rules.rounds for player in range(PLAYERS))
+def needs_reservoir(tree: BettingTree, most: int, table: int = 0) -> bool:
+    """Whether some street has more than `most` information sets of a player, too many for sums, and no exact table."""
+    many = tree.rules.rounds - len(exact_streets(tree.rules, table))
+    return any(len(streets_with_sums(tree, player, most, table)) < many for player in range(PLAYERS))
 
 
 def most_actions(tree: BettingTree) -> int:
@@ -45,16 +47,26 @@ def bytes_of_sums(tree: BettingTree, most: int, table: int = 0) -> int:
     """Memory of the sums of both players: a weight and a number for each action, of information sets, of decisions, and
     of the cells of their tables, and the sums behind the trust in networks beside a table.
     """
-    rows = sum(count for player in range(PLAYERS) for count in infosets_by_street(tree, player) if count <= most)
+    counts = [infosets_by_street(tree, player) for player in range(PLAYERS)]
+    rows = sum(counts[p][street] for p in range(PLAYERS) for street in streets_with_sums(tree, p, most, table))
     decisions, actions = int(np.count_nonzero(tree.kind == DECISION)), most_actions(tree)
     rows += PLAYERS * (1 + table) * decisions
     trust = 2 * PLAYERS * decisions * actions if table else 0  # two sums
     return 8 * (rows * (1 + actions) + trust)
 
 
-def streets_with_sums(tree: BettingTree, player: int, most: int) -> list[int]:
-    """The streets on which a player has at most `most` information sets."""
-    return [street for street, count in enumerate(infosets_by_street(tree, player)) if count <= most]
+def streets_with_sums(tree: BettingTree, player: int, most: int, table: int = 0) -> list[int]:
+    """The streets on which a player has at most `most` information sets, and no exact table."""
+    exact = exact_streets(tree.rules, table)
+    counts = enumerate(infosets_by_street(tree, player))
+    return [street for street, count in counts if count <= most and street not in exact]
+
+
+def exact_streets(rules: GameRules, table: int) -> list[int]:
+    """The streets on which a table has a bucket for every hand (`strength_map` in `deep/hands.py`)."""
+    apart = [HandIndexer(rules.unordered_deals(street), rules.deck).size for street in range(rules.rounds)]
+    hands = enumerate(lossless_hands(rules))
+    return [street for street, count in hands if count == apart[street] <= table]
 
 
 def infosets_by_street(tree: BettingTree, player: int) -> list[int]:

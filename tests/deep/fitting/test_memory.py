@@ -11,12 +11,14 @@ from equipoise import build_tree
 
 pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 
+import torch
+
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.fitting.memory import FEW, Memory
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.network_size import needs_reservoir, streets_with_sums
-from naive_deep import random_samples
+from naive_deep import on_cpu, random_samples
 
 COUNT = 6000
 MOST_SUMS = DeepRecipe().sums
@@ -30,7 +32,7 @@ def encoded(game: str) -> Encoding:
 
 def filled(game: str, most: int, player: int, power: float = 1.0) -> tuple[Memory, Samples]:
     samples = random_samples(encoded(game), COUNT, player)
-    memory = Memory(encoded(game), player, COUNT, power, most)
+    memory = Memory(on_cpu(encoded(game)), player, COUNT, power, most)
     for part in range(3):
         memory.add(samples.take(slice(part, None, 3)), np.random.SeedSequence(part))
     return memory, samples
@@ -86,7 +88,7 @@ def test_the_scale_of_a_decision_is_the_size_of_its_targets(game: str, most: int
     samples = random_samples(encoding, COUNT, 0)
     samples.target[:] *= 1 + encoding.decision[samples.node][:, np.newaxis]
     samples.target[:, 1] *= 3
-    memory = Memory(encoding, 0, COUNT, 1.0, most)
+    memory = Memory(on_cpu(encoding), 0, COUNT, 1.0, most)
     memory.add(samples, np.random.SeedSequence(1))
     found, one_for_all = memory.scales(), memory.scales(by_decision=False)
     weight = samples.iteration / samples.iteration.mean()
@@ -106,7 +108,7 @@ def test_the_scale_of_a_decision_is_the_size_of_its_targets(game: str, most: int
 @pytest.mark.parametrize(("game", "most"), CASES)
 def test_it_comes_back_from_its_arrays(game: str, most: int) -> None:
     one, samples = filled(game, most, 1)
-    two = Memory(encoded(game), 1, COUNT, 1.0, most)
+    two = Memory(on_cpu(encoded(game)), 1, COUNT, 1.0, most)
     two.restore({name: np.array(array) for name, array in one.arrays().items()})
     for memory in (one, two):
         memory.add(samples.take(slice(0, 500)), np.random.SeedSequence(9))
@@ -121,11 +123,11 @@ def test_the_table_has_the_means_of_percentile_buckets(buckets: int) -> None:
     encoding = Encoding(build_tree("leduc"), strength=True)
     samples = random_samples(encoding, COUNT, 0)
     samples.target[:] += (samples.key >> np.uint64(56)).astype(np.float32)[:, np.newaxis] / 64
-    memory = Memory(encoding, 0, COUNT, 1.0, 60, buckets)
+    memory = Memory(on_cpu(encoding), 0, COUNT, 1.0, 60, buckets)
     for part in range(3):
         memory.add(samples.take(slice(part, None, 3)), np.random.SeedSequence(part))
     scale = np.full((len(encoding.nodes), encoding.actions), 2.0, np.float32)
-    found = memory.table(scale)
+    found = (memory.table() / torch.from_numpy(scale)[:, None]).numpy()
     weight = samples.iteration / samples.iteration.mean()
     bucket = ((samples.key >> np.uint64(56)).astype(np.int64) - 1) * buckets // 255
     filled_cells = 0
@@ -149,9 +151,9 @@ def test_a_strategy_network_that_answers_nothing_plays_the_mean_of_its_table() -
     samples.target[:] = np.where(legal, np.abs(samples.target) + 0.01, 0)
     samples.target[:, 0] *= 1 + (samples.key >> np.uint64(56)) / 64  # the strong play the first action more
     samples.target[:] /= samples.target.sum(axis=1, keepdims=True)
-    memory = Memory(encoding, 1, COUNT, 1.0, 0, buckets)
+    memory = Memory(on_cpu(encoding), 1, COUNT, 1.0, 0, buckets)
     memory.add(samples, np.random.SeedSequence(1))
-    played = np.exp(memory.log_table())
+    played = np.exp(memory.log_table().numpy())
     played /= played.sum(axis=2, keepdims=True)
     bucket = ((samples.key >> np.uint64(56)).astype(np.int64) - 1) * buckets // 255
     gaps, uniform = [], []

@@ -22,14 +22,14 @@ from equipoise.deep.fitting.trust import PRIOR, Trust, answers, judge
 from equipoise.deep.network import Network
 from naive_deep import cards_of_key, network_output, random_networks, random_samples
 
-TABLE, COUNT = 5, 4000
+TABLE, COUNT = 2, 4000  # fewer buckets than hands on every street
 LEDUC = Encoding(build_tree("leduc"), strength=True)
 SHAPE = LEDUC.shape(8, True, TABLE)
 WHERE = LEDUC.on(torch.device("cpu"))
 
 
 def memory_of(count: int, most_sums: int = 0) -> Memory:
-    memory = Memory(LEDUC, 0, COUNT, 1.0, most_sums, TABLE)
+    memory = Memory(WHERE, 0, COUNT, 1.0, most_sums, TABLE)
     memory.add(random_samples(LEDUC, count, 0), np.random.SeedSequence(1))
     return memory
 
@@ -72,14 +72,14 @@ def test_answers_are_those_of_the_network_and_what_its_table_leaves() -> None:
 def test_trust_is_the_share_that_targets_bear_out(share: float, noise: float) -> None:
     """Answers that targets repeat, repeat by half, ignore or contradict."""
     network = Network(SHAPE, random_networks(SHAPE, 1, seed=4))
-    batch, trust = batch_of(memory_of(COUNT), COUNT), Trust.zeros(len(LEDUC.nodes), LEDUC.actions)
+    batch, trust = batch_of(memory_of(COUNT), COUNT), Trust.zeros(len(LEDUC.nodes), LEDUC.actions, WHERE.device)
     tensors = BatchTensors.of(batch, WHERE, TABLE)
     out, rest, _ = answers(network, tensors, WHERE)
     generator = torch.Generator().manual_seed(1)
     for _ in range(40):
         target = tensors.target - rest + share * out + noise * torch.randn(out.shape, generator=generator)
-        judge(trust, network, [tensors._replace(target=target)], WHERE, 100 * COUNT)
-    enough = trust.square.min(axis=1, where=LEDUC.legal, initial=1e9) > 20 * PRIOR
+        judge(trust, network, [tensors._replace(target=target)], WHERE, 100 * COUNT, torch.ones(1))
+    enough = trust.square.numpy().min(axis=1, where=LEDUC.legal, initial=1e9) > 20 * PRIOR
     own = np.flatnonzero((LEDUC.tree.player[LEDUC.nodes] == 0) & enough)
     assert len(own) > 5
     found = network.part["trust"][0].numpy()
@@ -89,13 +89,13 @@ def test_trust_is_the_share_that_targets_bear_out(share: float, noise: float) ->
 
 
 def test_trust_begins_at_one_and_forgets() -> None:
-    trust = Trust.zeros(len(LEDUC.nodes), LEDUC.actions)
-    assert (trust.shares(LEDUC) == 1).all()
+    trust = Trust.zeros(len(LEDUC.nodes), LEDUC.actions, WHERE.device)
+    assert (trust.shares(WHERE) == 1).all()
     trust.square[:], trust.product[:] = 1e6, -1e6
-    assert (trust.shares(LEDUC) == 0).all()
+    assert (trust.shares(WHERE) == 0).all()
     for _ in range(2000):
         trust.decay()
-    assert (trust.shares(LEDUC) > 0.99).all()
+    assert (trust.shares(WHERE) > 0.99).all()
 
 
 @pytest.mark.parametrize("trainer", ["on a CPU", "on a GPU"])

@@ -20,7 +20,9 @@ from equipoise.deep.hands import HandKeys
 from equipoise.deep.network import Network
 from equipoise.deep.traversals.board_deals import BLOCKED
 from equipoise.deep.traversals.external import Sampled, Sampling, Traversals
-from equipoise.deep.traversals.public import PublicTraversals, level_bounds
+from equipoise.deep.traversals.public import PublicTraversals
+from equipoise.deep.traversals.public_plan import level_bounds
+from equipoise.deep.traversals.public_walk import DealTensors
 from naive_deep import Found, all_deals, cards_of_key, random_networks, regrets, visits
 from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies, wrong_regrets
 
@@ -178,7 +180,8 @@ def test_a_pot_before_the_last_street_is_worth_its_mean_over_boards(monkeypatch:
     traversals = PublicTraversals(encoding.on(torch.device("cpu")), 1, ALL)
     assert 0 in traversals.boards.early
     deals = traversals.boards.deal(np.random.SeedSequence(2), 4000)
-    walk = public._Walk(traversals, 0, (None, None), 1, deals, 1)  # type: ignore[arg-type]
+    walk = traversals.walk(0, DealTensors.of(deals, torch.device("cpu")))
+    walk._read_deals()
     won, last, meet = walk._won(0).numpy(), walk._won(encoding.tree.rules.rounds - 1).numpy(), walk.meet.numpy()
     expected: dict[tuple[int, ...], list[float]] = {}
     for deal in all_deals(encoding):

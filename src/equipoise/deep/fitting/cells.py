@@ -1,7 +1,7 @@
 """Cells: sums of samples by decision and percentile bucket of the hand, from which a network's table is made.
 
 A walk that values every hole at every decision (`traversals/public.py`) sums all of them, each with the weight it would
-be drawn with as a sample. Their means are those of the samples, with far less noise.
+be drawn with as a sample. Their means are those of the samples, with far less noise. Cells stay on the device.
 """
 
 from __future__ import annotations
@@ -9,26 +9,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
+import torch
 
-from equipoise.core.jit import F64
+from equipoise.deep.network import Tensor
 
 
 class Cells(NamedTuple):
     """Weighted sums. Without a table, there are no buckets."""
 
-    weight: F64  # [decision, bucket]
-    target: F64  # [decision, bucket, action]
+    weight: Tensor  # [decision, bucket]
+    target: Tensor  # [decision, bucket, action]
 
     @classmethod
-    def zeros(cls, decisions: int, buckets: int, actions: int) -> Cells:
+    def zeros(
+        cls, decisions: int, buckets: int, actions: int, device: torch.device, kind: torch.dtype = torch.float64
+    ) -> Cells:
         """Of no samples."""
-        return cls(np.zeros((decisions, buckets)), np.zeros((decisions, buckets, actions)))
+        weight, target = (
+            torch.zeros(shape, dtype=kind, device=device)
+            for shape in ((decisions, buckets), (decisions, buckets, actions))
+        )
+        return cls(weight, target)
 
     def add(self, other: Cells, times: float) -> None:
         """Add other sums, some times."""
-        self.weight[:] += times * other.weight
-        self.target[:] += times * other.target
+        for own, new in zip(self, other, strict=True):
+            own.add_(new.to(own.device), alpha=times)
+
+    def add_samples(self, decision: Tensor, bucket: Tensor, weight: Tensor, target: Tensor) -> None:
+        """Add single samples. IN: [sample] decisions, buckets and weights, [sample, action]."""
+        place = decision * self.weight.shape[1] + bucket
+        self.weight.view(-1).index_add_(0, place, weight)
+        self.target.flatten(0, 1).index_add_(0, place, weight.unsqueeze(1) * target)
+
+    def means(self, few: float) -> Tensor:
+        """[decision, bucket, action] means. With a weight of `few` or less, a cell is about as its decision, and a
+        decision about zero.
+        """
+        usual = self.target.sum(dim=1) / (self.weight.sum(dim=1, keepdim=True) + few)
+        return (self.target + few * usual.unsqueeze(1)).div_((self.weight + few).unsqueeze(2))
 
 
 def total(parts: Sequence[Cells | None]) -> Cells | None:
@@ -36,7 +55,7 @@ def total(parts: Sequence[Cells | None]) -> Cells | None:
     kept = [part for part in parts if part is not None]
     if len(kept) <= 1:
         return kept[0] if kept else None
-    found = Cells(np.zeros_like(kept[0].weight), np.zeros_like(kept[0].target))
+    found = Cells(torch.zeros_like(kept[0].weight), torch.zeros_like(kept[0].target))
     for part in kept:
         found.add(part, 1.0)
     return found

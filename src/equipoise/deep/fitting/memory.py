@@ -6,7 +6,8 @@ hold'em), both are kept for each of them, over all samples of the training. Noth
 of a training sees everything. A sample of iteration t weighs t to a power.
 
 The table of a network (`network.py`) is the mean of all samples by decision and percentile bucket of the hand. It is as
-exact as a solver's table over these buckets, and what a network is trained on is the rest.
+exact as a solver's table over these buckets, and what a network is trained on is the rest. On a street with a bucket
+for every hand, there is none: the table answers alone.
 """
 
 from __future__ import annotations
@@ -15,29 +16,28 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from equipoise.cards.isomorphism import HandIndexer
-from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
-from equipoise.deep.encoding import Encoding
+from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.cells import Cells
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.fitting.trust import Trust
-from equipoise.deep.hands import STRENGTH_SHIFT
-from equipoise.runs.network_size import STRENGTHS, streets_with_sums
+from equipoise.deep.network import Tensor
+from equipoise.runs.network_size import exact_streets, streets_with_sums
 
 FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell of the table for a mean of its own
 LEAST_CHANCE = 1e-3  # of an action in the table of a strategy, whose logarithm is taken
-ELSEWHERE = -1
-_STRENGTH = np.uint64(STRENGTH_SHIFT)
-NO_CELLS = Cells.zeros(0, 0, 0)
+ELSEWHERE = -1  # in the reservoir
+EXACT = -2  # in the table, which has a bucket for every hand of the street
 
 
 class SumRows(NamedTuple):
     """The information sets of streets that have few: a row for each decision of a player and each hand."""
 
-    first: I64  # [decision] its first row, or ELSEWHERE
+    first: I64  # [decision] its first row, or ELSEWHERE, or EXACT
     keys: U64  # [hand] street by street, sorted
     key_first: I64  # [decision] the first hand of its street
     key_end: I64  # [decision]
@@ -45,13 +45,14 @@ class SumRows(NamedTuple):
     hand: I64  # [row] position in `keys`
 
     @classmethod
-    def of(cls, encoding: Encoding, player: int, most: int) -> SumRows:
+    def of(cls, encoding: Encoding, player: int, most: int, table: int) -> SumRows:
         """The rows of one player."""
         tree = encoding.tree
         first, key_first, key_end = (np.full(len(encoding.nodes), ELSEWHERE, np.int64) for _ in range(3))
+        first[np.isin(tree.street[encoding.nodes], exact_streets(tree.rules, table))] = EXACT
         none = np.empty(0, np.int64)
         keys, decisions, hands, held, count = [none.astype(np.uint64)], [none], [none], 0, 0
-        for street in streets_with_sums(tree, player, most):
+        for street in streets_with_sums(tree, player, most, table):
             own = np.flatnonzero((tree.street[encoding.nodes] == street) & (tree.player[encoding.nodes] == player))
             keys.append(_street_keys(encoding, street))
             for decision in own.tolist():
@@ -84,11 +85,11 @@ class Sums(NamedTuple):
 
 @kernel
 def add_to_sums(
-    new: Samples, power: float, decisions: I32, rows: SumRows, sums: Sums, cells: Cells, rest: I64
+    new: Samples, power: float, decisions: I32, rows: SumRows, sums: Sums, rest: I64
 ) -> int:  # fmt: skip
-    """Add the samples that have a row, and list the others. Returns the number of those.
+    """Add the samples that have a row, and list those for the reservoir. Returns the number of those.
 
-    IN: samples, int32[node] decisions, rows; IN OUT: sums, cells of a table; OUT: int64[sample].
+    IN: samples, int32[node] decisions, rows; IN OUT: sums; OUT: int64[sample].
     """
     others = 0
     for sample in range(new.key.size):
@@ -97,15 +98,10 @@ def add_to_sums(
         sums.total[decision] += weight
         for action in range(new.target.shape[1]):
             sums.square[decision, action] += weight * np.float64(new.target[sample, action]) ** 2
-        if cells.weight.shape[1]:
-            strength: Int = np.int64(new.key[sample] >> _STRENGTH)  # from 1; 0: none
-            bucket = max(strength - 1, 0) * cells.weight.shape[1] // STRENGTHS
-            cells.weight[decision, bucket] += weight
-            for action in range(new.target.shape[1]):
-                cells.target[decision, bucket, action] += weight * np.float64(new.target[sample, action])
-        if rows.first[decision] == ELSEWHERE:
-            rest[others] = sample
-            others += 1
+        if rows.first[decision] < 0:
+            if rows.first[decision] == ELSEWHERE:
+                rest[others] = sample
+                others += 1
             continue
         low, high, key = rows.key_first[decision], rows.key_end[decision], new.key[sample]
         start = low
@@ -122,21 +118,6 @@ def add_to_sums(
     return others
 
 
-@kernel
-def fill_table(cells: Cells, few: float, scale: F32, table: F32) -> None:
-    """Means of cells, divided by a scale. IN: cells, the weight of few samples, float32[decision, action]; OUT:
-    float32[decision, bucket, action].
-    """
-    decisions, buckets, actions = table.shape
-    for decision in range(decisions):
-        weight = few + cells.weight[decision].sum()
-        for action in range(actions):
-            usual = cells.target[decision, :, action].sum() / weight  # of the decision
-            for bucket in range(buckets):
-                mean = (cells.target[decision, bucket, action] + few * usual) / (cells.weight[decision, bucket] + few)
-                table[decision, bucket, action] = mean / scale[decision, action]
-
-
 class Memory:
     """All samples of a player, of advantages or of its strategy.
 
@@ -145,16 +126,18 @@ class Memory:
     """
 
     def __init__(
-        self, encoding: Encoding, player: int, capacity: int, weight_power: float, most_sums: int, table: int = 0
+        self, where: DeviceEncoding, player: int, capacity: int, weight_power: float, most_sums: int, table: int = 0
     ) -> None:  # fmt: skip
-        self.encoding, self.weight_power = encoding, weight_power
-        self.rows = SumRows.of(encoding, player, most_sums)
+        self.where, self.encoding, self.weight_power = where, where.encoding, weight_power
+        encoding = where.encoding
+        self.rows = SumRows.of(encoding, player, most_sums, table)
         rows, decisions, actions = len(self.rows.hand), len(encoding.nodes), encoding.actions
         self.sums = Sums(
             np.zeros(rows), np.zeros((rows, actions)), np.zeros(decisions), np.zeros((decisions, actions))
         )  # fmt: skip
-        self.cells = Cells.zeros(decisions, table, actions)
-        self.trust = Trust.zeros(decisions if table else 0, actions)
+        self.cells = Cells.zeros(decisions, table, actions, where.device)
+        self.has_rest = where.has_rest(table)
+        self.trust = Trust.zeros(decisions if table else 0, actions, where.device)
         own = encoding.tree.player[encoding.nodes] == player
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.seen = 0  # number of samples ever added
@@ -170,13 +153,22 @@ class Memory:
         `cells` are sums of one iteration that go into the table instead of its samples.
         """
         rest, power, iteration = np.empty(len(new.key), np.int64), self.weight_power, int(new.iteration.max(initial=0))
-        own = self.cells if cells is None else NO_CELLS
-        rest = rest[: add_to_sums(new, power, self.encoding.decision, self.rows, self.sums, own, rest)]
+        rest = rest[: add_to_sums(new, power, self.encoding.decision, self.rows, self.sums, rest)]
         if cells is not None:
             self.cells.add(cells, iteration**power)
+        elif self.cells.weight.shape[1]:
+            self._add_to_cells(new)
         self.seen += len(new.key)
         self.latest = max(self.latest, iteration)
         self.rest.add(new if len(rest) == len(new.key) else new.take(rest), seed)
+
+    def _add_to_cells(self, new: Samples) -> None:
+        """Add single samples to the table."""
+        where, buckets = self.where, self.cells.weight.shape[1]
+        keys, targets = (torch.from_numpy(array).to(where.device) for array in (new.key.view(np.int64), new.target))
+        weights = torch.from_numpy(new.iteration.astype(np.float64) ** self.weight_power).to(where.device)
+        decisions = where.index(self.encoding.decision[new.node])
+        self.cells.add_samples(decisions, where.buckets_of(keys, buckets), weights, targets.double())
 
     @property
     def weight(self) -> float:
@@ -201,19 +193,16 @@ class Memory:
         mean = (square + few * usual) / (total[:, np.newaxis] + few) if by_decision else np.full_like(square, usual)
         return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
 
-    def table(self, scale: F32) -> F32:
-        """[decision, bucket, action] the means of all samples, divided by a scale, [decision, action].
+    def table(self) -> Tensor:
+        """[decision, bucket, action] the means of all samples, on the device.
 
         A cell with few samples is about as its decision, and a decision with few is about zero.
         """
-        found = np.zeros(self.cells.target.shape, np.float32)
-        fill_table(self.cells, FEW * self.weight / max(self.seen, 1) + 1e-30, scale, found)
-        return found
+        return self.cells.means(FEW * self.weight / max(self.seen, 1) + 1e-30)
 
-    def log_table(self) -> F32:
+    def log_table(self) -> Tensor:
         """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
-        mean = self.table(np.ones(self.sums.square.shape, np.float32)) + np.float32(LEAST_CHANCE)
-        return np.asarray(np.log(mean), np.float32)
+        return (self.table() + LEAST_CHANCE).log_()
 
     @cached_property
     def _spots(self) -> tuple[I64, I64]:
@@ -235,8 +224,8 @@ class Memory:
         return {
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
-            **{f"cells {name}": a for name, a in self.cells._asdict().items()},
-            **{f"trust {name}": a for name, a in self.trust._asdict().items()},
+            **{f"cells {name}": a.cpu().numpy() for name, a in self.cells._asdict().items()},
+            **{f"trust {name}": a.cpu().numpy() for name, a in self.trust._asdict().items()},
             **self.rest.arrays(),
         }
 
@@ -245,8 +234,7 @@ class Memory:
         self.seen, self.latest = arrays["counts"].tolist()
         for name, array in self.sums._asdict().items():
             array[:] = arrays[f"sums {name}"]
-        for name, array in self.cells._asdict().items():
-            array[:] = arrays[f"cells {name}"]
-        for name, array in self.trust._asdict().items():
-            array[:] = arrays[f"trust {name}"]
+        for what, tensors in (("cells", self.cells), ("trust", self.trust)):
+            for name, tensor in tensors._asdict().items():
+                tensor.copy_(torch.from_numpy(np.array(arrays[f"{what} {name}"])))
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})

@@ -43,11 +43,11 @@ def train_network(
 ) -> tuple[Tensor, float]:  # fmt: skip
     """Train a network from `start`, [parameter]. Returns its parameters and the mean loss of the second half."""
     whole = start.to(where.device).clone()
-    slope, mean, spread = (torch.zeros_like(whole) for _ in range(3))
-    network, slopes = Network(shape, whole[None]), Network(shape, slope[None])
+    network, slopes = Network(shape, whole[None]), Network(shape, torch.empty_like(whole[None]))
     scale = set_constants(network, memory, settings)
     learnt = shape.parameters
-    parameters, gradient, mean, spread = (vector[:learnt] for vector in (whole, slope, mean, spread))
+    parameters, gradient = whole[:learnt], slopes.parameters[0, :learnt]
+    mean, spread = torch.zeros_like(parameters), torch.zeros_like(parameters)
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
     weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where, shape.table)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
@@ -71,7 +71,7 @@ def train_network(
             batches.draw(memory.rest, weights, scale, random, Which.held_out(memory.rest)) for _ in range(HELD_BATCHES)
         )
         held = (BatchTensors.of(batch, where, shape.table) for batch in drawn) if memory.rest.held else ()
-        judge(memory.trust, network, chain([summed], held), where, settings.batch)
+        judge(memory.trust, network, chain([summed], held), where, settings.batch, memory.has_rest)
     return whole, float(losses) / max(settings.steps // 2, 1)
 
 
@@ -79,11 +79,14 @@ def set_constants(network: Network, memory: Memory, settings: FitSettings) -> F3
     """Put the scales and the table of a memory into a network. Returns the scales, [decision, action]."""
     if not settings.is_strategy:
         network.part["scale"][0].copy_(torch.from_numpy(memory.scales(by_decision=settings.scales)))
-    scale: F32 = network.part["scale"][0].cpu().numpy()
+    scale = network.part["scale"][0]
     if network.shape.table:
-        table = memory.log_table() if settings.is_strategy else memory.table(scale)
-        network.part["table"][0].copy_(torch.from_numpy(table))
-    return scale
+        table = memory.log_table() if settings.is_strategy else memory.table().div_(scale.unsqueeze(1))
+        network.part["table"][0].copy_(table)
+        if settings.is_strategy:
+            network.part["trust"][0].copy_(memory.has_rest.expand(scale.shape))
+    found: F32 = scale.cpu().numpy()
+    return found
 
 
 def rate_share(step: int, steps: int) -> float:
@@ -133,7 +136,7 @@ def backward(
     of_pair = decision.index_select(0, spot)
     if heads := "head" in w:
         own = w["head"].index_select(0, of_pair)  # [pair, hidden, action]
-        out += torch.bmm(z.unsqueeze(1), own).squeeze(1).add_(w["head_bias"].index_select(0, of_pair))
+        out += (z.unsqueeze(2) * own).sum(dim=1).add_(w["head_bias"].index_select(0, of_pair))
     if buckets := network.shape.table:
         out += w["table"].flatten(0, 1).index_select(0, of_pair * buckets + bucket.index_select(0, hand))
     legal = where.legal.index_select(0, of_pair)
@@ -150,7 +153,7 @@ def backward(
     _through(z, d_out, d["out"], d["out_bias"])
     d_z = d_out @ w["out"].T
     if heads:
-        d_z += torch.bmm(own, d_out.unsqueeze(2)).squeeze(2)
+        d_z += (own * d_out.unsqueeze(1)).sum(dim=2)
         d["head"].zero_().index_add_(0, of_pair, z.unsqueeze(2) * d_out.unsqueeze(1))
         d["head_bias"].zero_().index_add_(0, of_pair, d_out)
     d_j = d_z - d_z.mean(dim=1, keepdim=True) - z * (d_z * z).mean(dim=1, keepdim=True)

@@ -7,7 +7,7 @@ worth a GPU. Samples are drawn with torch's generator, so the numbers differ fro
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -28,8 +28,8 @@ from equipoise.deep.fitting.on_cpu import (
 from equipoise.deep.fitting.reservoir import HELD
 from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import Network, NetworkShape, Tensor
+from equipoise.deep.torch_door import WARM_UP, recorded
 
-WARM_UP = 3  # steps before the recording, as torch asks for
 MOST_ITERATIONS = 1 << 16
 
 
@@ -39,18 +39,18 @@ class GraphTrainer:
     def __init__(self, shape: NetworkShape, memory: Memory, where: DeviceEncoding, settings: FitSettings) -> None:
         self.shape, self.memory, self.where, self.settings = shape, memory, where, settings
         device, actions, capacity = where.device, where.encoding.actions, memory.rest.capacity
-        self.parameters, self.gradient, self.mean, self.spread = (
-            torch.zeros(shape.length, device=device) for _ in range(4)
-        )
-        self.network, self.slopes = Network(shape, self.parameters[None]), Network(shape, self.gradient[None])
+        whole, slope = (torch.zeros(shape.length, device=device) for _ in range(2))
+        self.network, self.slopes = Network(shape, whole[None]), Network(shape, slope[None])
+        self.parameters, self.gradient = whole[: shape.parameters], slope[: shape.parameters]
+        self.mean, self.spread = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
         self.key = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.decision = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.target = torch.zeros((capacity, actions), device=device)
         self.weights = torch.zeros(MOST_ITERATIONS, device=device)
-        self.size, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
+        self.step_number, self.losses = torch.zeros((), device=device), torch.zeros((), device=device)
         self.scales = torch.ones((shape.decisions, shape.actions), device=device)
-        self.size = self.size.double()
+        self.size, self.held = (torch.zeros((), dtype=torch.float64, device=device) for _ in range(2))
         self.skips = torch.zeros((), dtype=torch.int64, device=device)  # 1 if places are held out
         shares = [rate_share(step, settings.steps) for step in range(settings.steps + WARM_UP + 1)]
         self.rates = torch.tensor(shares, device=device)
@@ -59,7 +59,8 @@ class GraphTrainer:
         self.every = torch.arange(decisions, device=device) if decisions <= settings.batch else None
         ones = np.ones((shape.decisions, shape.actions), np.float32)
         self.summed = BatchTensors.of(memory.summed(ones), where, shape.table)
-        self.graph: torch.cuda.CUDAGraph | None = None
+        self._replay_step: Callable[[], None] | None = None
+        self._replay_judgement: Callable[[], None] | None = None
 
     @torch.inference_mode()
     def fit(self, start: Tensor, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
@@ -67,22 +68,38 @@ class GraphTrainer:
         self._load()
         start = self._with_constants(start)
         torch.manual_seed(int(seed.generate_state(1)[0]))
-        if self.where.device.type == "cuda" and self.graph is None:
+        if self._replay_step is None and self.where.device.type == "cuda":
             self._restart(start)
-            self._record()
+            self._replay_step = recorded(self._step)
         self._restart(start)
+        do_step = self._replay_step or self._step
         for step in range(self.settings.steps):
             if step == self.settings.steps // 2:
                 self.losses.zero_()
-            if self.graph is not None:
-                self.graph.replay()
-            else:
-                self._step()
+            do_step()
         if self.shape.table and not self.settings.is_strategy:
-            held = (self._drawn(self._held_out()) for _ in range(HELD_BATCHES)) if self.memory.rest.held else ()
-            judge(self.memory.trust, self.network, chain([self.summed], held), self.where, self.settings.batch)
+            self._judge()
         half = self.settings.steps - self.settings.steps // 2
-        return self.parameters.clone(), float(self.losses) / half
+        return self.network.parameters[0].clone(), float(self.losses) / half
+
+    def _judge(self) -> None:
+        """Set the trust in the network."""
+        if not self.memory.rest.held:
+            self._judge_with()
+            return
+        if self._replay_judgement is None and self.where.device.type == "cuda":
+            before = [sums.clone() for sums in self.memory.trust]
+            self._replay_judgement = recorded(self._judge_with_held)
+            for sums, old in zip(self.memory.trust, before, strict=True):
+                sums.copy_(old)
+        (self._replay_judgement or self._judge_with_held)()
+
+    def _judge_with_held(self) -> None:
+        self._judge_with(*(self._drawn(self._places(self.held) * HELD) for _ in range(HELD_BATCHES)))
+
+    def _judge_with(self, *held: BatchTensors) -> None:
+        memory = self.memory
+        judge(memory.trust, self.network, (self.summed, *held), self.where, self.settings.batch, memory.has_rest)
 
     def _load(self) -> None:
         """Copy what is new in the memory to the device."""
@@ -98,6 +115,7 @@ class GraphTrainer:
         self.weights[: len(weights)].copy_(torch.from_numpy(weights))
         held = memory.held if self.shape.table else 0
         self.size.fill_(len(memory) - held)
+        self.held.fill_(held)
         self.skips.fill_(held > 0)
 
     def _with_constants(self, start: Tensor) -> Tensor:
@@ -111,28 +129,13 @@ class GraphTrainer:
         return start
 
     def _restart(self, start: Tensor) -> None:
-        self.parameters.copy_(start)
+        self.network.parameters[0].copy_(start)
         for state in (self.mean, self.spread, self.step_number, self.losses):
             state.zero_()
-
-    def _record(self) -> None:
-        """Record one step."""
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UP):
-                self._step()
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self._step()
 
     def _places(self, count: Tensor | int) -> Tensor:
         """A random number below `count` for each sample of a batch."""
         return (torch.rand(self.settings.batch, dtype=torch.float64, device=self.where.device) * count).long()
-
-    def _held_out(self) -> Tensor:
-        return self._places(self.memory.rest.held) * HELD
 
     def _draw(self) -> BatchTensors:
         place = self._places(self.size)

@@ -7,7 +7,8 @@ squares says of held-out targets y less the table: by decision and action,
 
     trust = sum of o y / sum of o^2        between 0 and 1
 
-Sums decay over iterations, because networks change. A decision with few samples is about as its street.
+Sums decay over iterations, because networks change. A decision with few samples is about as its street. Where a table
+has a bucket for every hand, there is no trust.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
-from equipoise.core.jit import F32, F64
-from equipoise.deep.encoding import DeviceEncoding, Encoding
+from equipoise.deep.encoding import DeviceEncoding
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.network import Network, Tensor
 
@@ -31,13 +30,14 @@ HELD_BATCHES = 2  # of an iteration
 class Trust(NamedTuple):
     """The sums of a player's held-out samples."""
 
-    product: F64  # [decision, action] of o y
-    square: F64  # [decision, action] of o^2
+    product: Tensor  # float64[decision, action] of o y
+    square: Tensor  # float64[decision, action] of o^2
 
     @classmethod
-    def zeros(cls, decisions: int, actions: int) -> Trust:
+    def zeros(cls, decisions: int, actions: int, device: torch.device) -> Trust:
         """Before any sample."""
-        return cls(np.zeros((decisions, actions)), np.zeros((decisions, actions)))
+        one, two = (torch.zeros((decisions, actions), dtype=torch.float64, device=device) for _ in range(2))
+        return cls(one, two)
 
     def decay(self) -> None:
         """A new iteration begins."""
@@ -50,29 +50,27 @@ class Trust(NamedTuple):
         out, rest, decision = answers(network, batch, where)
         weight = samples * batch.weight.unsqueeze(1)
         for sums, part in ((self.product, out * rest), (self.square, out * out)):
-            found = torch.zeros(sums.shape, device=out.device).index_add_(0, decision, weight * part)
-            sums += found.double().cpu().numpy()
+            sums.index_add_(0, decision, (weight * part).double())
 
-    def shares(self, encoding: Encoding) -> F32:
+    @torch.inference_mode()
+    def shares(self, where: DeviceEncoding) -> Tensor:
         """[decision, action] the trust in a network."""
-        found, streets = np.ones_like(self.product), encoding.tree.street[encoding.nodes]
-        for street in np.unique(streets):
-            here = streets == street
-            product, square = self.product[here].sum(axis=0), self.square[here].sum(axis=0)
-            usual = np.clip((product + PRIOR) / (square + PRIOR), 0, 1)
-            found[here] = (self.product[here] + PRIOR * usual) / (self.square[here] + PRIOR)
-        return np.clip(found, 0, 1).astype(np.float32)
+        streets = where.street_of_decision
+        product, square = (torch.zeros_like(sums).index_add_(0, streets, sums)[streets] for sums in self)
+        usual = ((product + PRIOR) / (square + PRIOR)).clamp_(0, 1)
+        return ((self.product + PRIOR * usual) / (self.square + PRIOR)).clamp_(0, 1).float()
 
 
 def judge(
-    trust: Trust, network: Network, batches: Iterable[BatchTensors], where: DeviceEncoding, samples: int
+    trust: Trust, network: Network, batches: Iterable[BatchTensors], where: DeviceEncoding, samples: int,
+    has_rest: Tensor,
 ) -> None:  # fmt: skip
     """Compare a trained network, a stack of one, with what was held out, and with sums; then set the trust in it."""
     trust.decay()
     for batch in batches:
         if len(batch.hand):
             trust.add(network, batch, where, samples)
-    network.part["trust"][0].copy_(torch.from_numpy(trust.shares(where.encoding)))
+    network.part["trust"][0].copy_(trust.shares(where) * has_rest)
 
 
 def answers(network: Network, batch: BatchTensors, where: DeviceEncoding) -> tuple[Tensor, Tensor, Tensor]:

@@ -51,6 +51,7 @@ class Sampling(NamedTuple):
     thin: float = 0.0  # samples are kept as often as a walker that draws its actions uniformly comes, to this power
     strategies: bool = True  # the opponent's strategy is sampled, too
     public: bool = False  # ranges walk every line of a board (`public.py`)
+    share: float = 1.0  # of all samples that are kept
     table: int = 0  # such walks also sum everything by decision and this many percentile buckets
 
 
@@ -79,7 +80,7 @@ class WalkTree(NamedTuple):
         keep = np.ones(len(tree), np.float32)
         for walker in range(PLAYERS):
             mine = (tree.kind == DECISION) & (tree.player == walker)
-            keep[mine] = uniform_reach(tree, walker)[mine] ** sampling.thin
+            keep[mine] = sampling.share * uniform_reach(tree, walker)[mine] ** sampling.thin
         arrays = (tree.kind, tree.player, tree.street, tree.first_child, tree.num_children, tree.chips.min(axis=1))
         return cls(*arrays, whole, keep, np.float32(tree.rules.big_blind))
 
