@@ -228,7 +228,7 @@ def _gpu_steps(name: str, solver: DeepCFR, batch: int) -> list[Benchmark]:
     """Recorded training steps a second, and their arithmetic beside that of a large product of matrices."""
     steps, size = 300, 8192
     memory = solver.memories[0]
-    trainer = GraphTrainer(solver.shape, memory, solver.where, FitSettings(steps, batch, 1e-3))
+    trainer = GraphTrainer(solver.shape, solver.optimisers[0], memory, solver.where, FitSettings(steps, batch, 1e-3))
     product = matrix_product(size, solver.where.device)
     fits = Work(lambda: trainer.fit(solver.networks[0], np.random.SeedSequence(1)), steps)
     about = f"{name}, batches of {batch:,}, networks of {solver.shape.parameters:,} parameters"
@@ -273,7 +273,10 @@ def _traverse(solver: DeepCFR, count: int) -> None:
 
 def _fit(solver: DeepCFR, steps: int, batch: int) -> None:
     how = FitSettings(steps, batch, solver.settings.learning_rate)
-    train_network(solver.shape, solver.networks[0], solver.memories[0], solver.where, how, np.random.SeedSequence(1))
+    train_network(
+        solver.shape, solver.networks[0], solver.optimisers[0], solver.memories[0], solver.where, how,
+        np.random.SeedSequence(1),
+    )  # fmt: skip
 
 
 class _Timed(Evaluator):

@@ -23,6 +23,7 @@ import torch
 
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
+from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
@@ -64,11 +65,13 @@ class DeepCFR:
         self.nodes = 0
         self.loss = 0.0  # of the last iteration, both players
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
+        self.optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
         self.memories = [self._memory(player, settings.weight_power) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
+            self.average_optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
             self.strategies = [self._memory(player, settings.power_of_average) for player in range(PLAYERS)]
 
     def _memory(self, player: int, power: float) -> Memory:
@@ -113,7 +116,10 @@ class DeepCFR:
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
         how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.scales)
-        self.networks[player], loss = self._fit(start, self.memories[player], how, self._seed(BATCHES, player))
+        adam = self.optimisers[player]
+        if not settings.warm_start:
+            adam.reset()
+        self.networks[player], loss = self._fit(start, adam, self.memories[player], how, self._seed(BATCHES, player))
         return loss
 
     def _deal_ahead(self, player: int) -> None:
@@ -123,13 +129,13 @@ class DeepCFR:
         self.traversals.deal_ahead(count, self._seed(TRAVERSE, after, iteration))
 
     def _fit(
-        self, start: Tensor, memory: Memory, how: FitSettings, seed: np.random.SeedSequence
+        self, start: Tensor, adam: Adam, memory: Memory, how: FitSettings, seed: np.random.SeedSequence
     ) -> tuple[Tensor, float]:
         """Train a network on a memory; on a GPU with a recorded step, which is kept."""
         if self.where.device.type == "cpu":
-            return train_network(self.shape, start, memory, self.where, how, seed)
+            return train_network(self.shape, start, adam, memory, self.where, how, seed)
         if id(memory) not in self._trainers:
-            self._trainers[id(memory)] = GraphTrainer(self.shape, memory, self.where, how)
+            self._trainers[id(memory)] = GraphTrainer(self.shape, adam, memory, self.where, how)
         return self._trainers[id(memory)].fit(start, seed)
 
     def _keep_snapshot(self) -> None:
@@ -155,6 +161,8 @@ class DeepCFR:
             "loss": np.array([self.loss]),
         }
         for player in range(PLAYERS):
+            for number, part in enumerate(self.optimisers[player].state):
+                found[f"optimiser {player} {number}"] = part.cpu().numpy().copy()
             if SD_CFR in self.algorithms:
                 found[f"snapshots {player}"] = np.stack(self.snapshots[player])
             for what, memories in self._memories():
@@ -170,7 +178,9 @@ class DeepCFR:
         self.iteration, self.nodes, self.loss = iteration, nodes, float(state["loss"][0])
         self.networks = [torch.from_numpy(network.copy()).to(self.where.device) for network in state["networks"]]
         self.snapshot_iterations, self.stride = state["snapshot_iterations"].tolist(), int(state["stride"][0])
-        for player in range(PLAYERS):
+        for player, adam in enumerate(self.optimisers):
+            kept = (state[f"optimiser {player} {number}"] for number in range(len(adam.state)))
+            adam.restore(tuple(torch.from_numpy(np.array(part)) for part in kept))
             if SD_CFR in self.algorithms:
                 self.snapshots[player] = [np.array(network) for network in state[f"snapshots {player}"]]
             for what, memories in self._memories():
@@ -192,5 +202,7 @@ class DeepCFR:
         torch.set_num_threads(self.threads)
         found = []
         for player, memory in enumerate(self.strategies):
-            found.append(self._fit(self._fresh(player), memory, how, self._seed(AVERAGE, player))[0][None])
+            adam = self.average_optimisers[player]
+            adam.reset()
+            found.append(self._fit(self._fresh(player), adam, memory, how, self._seed(AVERAGE, player))[0][None])
         return found[0], found[1]

@@ -22,6 +22,7 @@ import torch
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import F32, I64, U8, U64
 from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
+from equipoise.deep.fused import FusedPlay, can_fuse
 from equipoise.deep.network import Network, NetworkShape, Tensor, matched, soft
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
@@ -105,6 +106,13 @@ class Mixture:
         """One for each player."""
         one, two = (Evaluator(self.where, Network(self.shape, parameters)) for parameters in self.parameters)
         return one, two
+
+    @cached_property
+    def fused(self) -> tuple[FusedPlay, ...]:
+        """The kernels of both players' networks, if there is one network each and a GPU."""
+        if not all(can_fuse(evaluator) for evaluator in self.evaluators):
+            return ()
+        return tuple(FusedPlay(evaluator, self.is_strategy) for evaluator in self.evaluators)
 
     @cached_property
     def _shares(self) -> Tensor:
@@ -231,7 +239,10 @@ class StreetWalk:
         while first < len(plan.nodes):
             chunk = np.arange(first, self._end(first, size))
             decision = where.index(where.encoding.decision[plan.nodes[chunk]])
-            chances = mixture._play(evaluator.grid(hands, decision), decision)
+            if mixture.fused:
+                chances = mixture.fused[self.player].answers(hands, decision).unsqueeze(0)
+            else:
+                chances = mixture._play(evaluator.grid(hands, decision), decision)
             if self.exits is None:
                 yield StreetAnswer(chunk, chances[0])
             else:

@@ -147,7 +147,7 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
         table_bytes=0,
         trunk_bytes=0,
         memory_bytes=samples + 2 * kept * network + table + node * len(tree),  # a checkpoint copies the snapshots
-        disk_bytes=(recipe.checkpoint.keep + 1) * (samples + memories * PADDING + (kept + 1) * network)
+        disk_bytes=(recipe.checkpoint.keep + 1) * (samples + memories * PADDING + (kept + 3) * network)
         + kept * network
         + table,
         samples_bytes=samples,

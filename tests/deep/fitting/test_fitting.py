@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding, Encoding
+from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.batches import Batches, Merged
 from equipoise.deep.fitting.memory import Memory
@@ -157,10 +158,10 @@ def test_training_finds_the_mean_of_each_information_set(trainer: str, most_sums
     settings = FitSettings(steps=800, batch=256, learning_rate=0.01)
 
     def fit(seed: int) -> tuple[torch.Tensor, float]:
-        fresh = memory_of(encoding, 2000, most_sums, table)
+        fresh, adam = memory_of(encoding, 2000, most_sums, table), Adam(shape.parameters, where.device)
         if trainer == "on a GPU":
-            return GraphTrainer(shape, fresh, where, settings).fit(start, np.random.SeedSequence(seed))
-        return train_network(shape, start, fresh, where, settings, np.random.SeedSequence(seed))
+            return GraphTrainer(shape, adam, fresh, where, settings).fit(start, np.random.SeedSequence(seed))
+        return train_network(shape, start, adam, fresh, where, settings, np.random.SeedSequence(seed))
 
     parameters, loss = fit(1)
     again, _ = fit(1)

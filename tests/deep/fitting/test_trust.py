@@ -12,6 +12,7 @@ pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
 import torch
 
 from equipoise.deep.encoding import Encoding
+from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.batches import Batches, Merged, Which
 from equipoise.deep.fitting.memory import Memory
@@ -105,11 +106,11 @@ def test_networks_are_not_trained_on_what_is_held_out(trainer: str) -> None:
     settings = FitSettings(steps=30, batch=64, learning_rate=0.01)
 
     def fit(changed: slice) -> torch.Tensor:
-        memory = memory_of(COUNT)
+        memory, adam = memory_of(COUNT), Adam(SHAPE.parameters, WHERE.device)
         memory.rest.samples.target[changed] += 100
         if trainer == "on a GPU":
-            return GraphTrainer(SHAPE, memory, WHERE, settings).fit(start, np.random.SeedSequence(5))[0]
-        return train_network(SHAPE, start, memory, WHERE, settings, np.random.SeedSequence(5))[0]
+            return GraphTrainer(SHAPE, adam, memory, WHERE, settings).fit(start, np.random.SeedSequence(5))[0]
+        return train_network(SHAPE, start, adam, memory, WHERE, settings, np.random.SeedSequence(5))[0]
 
     learnt = slice(SHAPE.parameters)
     same, held, other = fit(slice(0)), fit(slice(None, None, HELD)), fit(slice(1, None, HELD))

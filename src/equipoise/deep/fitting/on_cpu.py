@@ -1,4 +1,4 @@
-"""Training a network on a memory: weighted squared errors, Adam, clipped gradients, a rate that rises and falls.
+"""Training a network on a memory: weighted squared errors, Adam (`adam.py`), a rate that rises and falls.
 
 (Brown and others 2019, section 5.1.) The gradient is written by hand: for batches of some hundred pairs, torch's
 automatic one spends three times as long on bookkeeping as on arithmetic. The tests compare the two. On a GPU, steps are
@@ -15,15 +15,14 @@ import torch
 
 from equipoise.core.jit import F32
 from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.batches import Batches, Which
 from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import LEAST_SPREAD, Network, NetworkShape, Tensor, soft, split_rows
 
-CLIP = 1.0
 RISE = 0.2  # of the steps
-FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # Adam's decay rates and epsilon (Kingma and Ba 2015)
 
 
 class FitSettings(NamedTuple):
@@ -38,7 +37,7 @@ class FitSettings(NamedTuple):
 
 @torch.inference_mode()
 def train_network(
-    shape: NetworkShape, start: Tensor, memory: Memory, where: DeviceEncoding, settings: FitSettings,
+    shape: NetworkShape, start: Tensor, adam: Adam, memory: Memory, where: DeviceEncoding, settings: FitSettings,
     seed: np.random.SeedSequence,
 ) -> tuple[Tensor, float]:  # fmt: skip
     """Train a network from `start`, [parameter]. Returns its parameters and the mean loss of the second half."""
@@ -47,7 +46,6 @@ def train_network(
     scale = set_constants(network, memory, settings)
     learnt = shape.parameters
     parameters, gradient = whole[:learnt], slopes.parameters[0, :learnt]
-    mean, spread = torch.zeros_like(parameters), torch.zeros_like(parameters)
     batches = Batches(settings.batch, where.encoding.decision, where.encoding.actions)
     weights, summed = memory.iteration_weights, BatchTensors.of(memory.summed(scale), where, shape.table)
     random = seed.generate_state(1, np.uint64) | np.uint64(1)
@@ -59,11 +57,7 @@ def train_network(
             one = batches.draw(memory.rest, weights, scale, random, which)
             batch = summed.joined(BatchTensors.of(one, where, shape.table))
         loss = backward(network, slopes, batch, where, settings.is_strategy)
-        gradient *= (CLIP / (gradient.norm() + 1e-6)).clamp_max(1)
-        mean.lerp_(gradient, 1 - FIRST)
-        spread.mul_(SECOND).addcmul_(gradient, gradient, value=1 - SECOND)
-        rate = settings.learning_rate * rate_share(step, settings.steps) / (1 - FIRST ** (step + 1))
-        parameters.addcdiv_(mean, (spread / (1 - SECOND ** (step + 1))).sqrt_().add_(SMALL), value=-rate)
+        adam.step(parameters, gradient, settings.learning_rate * rate_share(step, settings.steps))
         if 2 * step >= settings.steps:
             losses += loss
     if shape.table and not settings.is_strategy:

@@ -13,18 +13,10 @@ import numpy as np
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding
+from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import (
-    CLIP,
-    FIRST,
-    SECOND,
-    SMALL,
-    FitSettings,
-    backward,
-    rate_share,
-    set_constants,
-)
+from equipoise.deep.fitting.on_cpu import FitSettings, backward, rate_share, set_constants
 from equipoise.deep.fitting.reservoir import HELD
 from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import Network, NetworkShape, Tensor
@@ -36,13 +28,14 @@ MOST_ITERATIONS = 1 << 16
 class GraphTrainer:
     """Trains networks of one shape on one memory. Also runs on a CPU, without a graph, for the tests."""
 
-    def __init__(self, shape: NetworkShape, memory: Memory, where: DeviceEncoding, settings: FitSettings) -> None:
-        self.shape, self.memory, self.where, self.settings = shape, memory, where, settings
+    def __init__(
+        self, shape: NetworkShape, adam: Adam, memory: Memory, where: DeviceEncoding, settings: FitSettings
+    ) -> None:  # fmt: skip
+        self.shape, self.adam, self.memory, self.where, self.settings = shape, adam, memory, where, settings
         device, actions, capacity = where.device, where.encoding.actions, memory.rest.capacity
         whole, slope = (torch.zeros(shape.length, device=device) for _ in range(2))
         self.network, self.slopes = Network(shape, whole[None]), Network(shape, slope[None])
         self.parameters, self.gradient = whole[: shape.parameters], slope[: shape.parameters]
-        self.mean, self.spread = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
         self.key = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.decision = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
@@ -69,8 +62,10 @@ class GraphTrainer:
         start = self._with_constants(start)
         torch.manual_seed(int(seed.generate_state(1)[0]))
         if self._replay_step is None and self.where.device.type == "cuda":
+            before = [part.clone() for part in self.adam.state]
             self._restart(start)
             self._replay_step = recorded(self._step)
+            self.adam.restore(tuple(before))
         self._restart(start)
         do_step = self._replay_step or self._step
         for step in range(self.settings.steps):
@@ -130,8 +125,8 @@ class GraphTrainer:
 
     def _restart(self, start: Tensor) -> None:
         self.network.parameters[0].copy_(start)
-        for state in (self.mean, self.spread, self.step_number, self.losses):
-            state.zero_()
+        self.step_number.zero_()
+        self.losses.zero_()
 
     def _places(self, count: Tensor | int) -> Tensor:
         """A random number below `count` for each sample of a batch."""
@@ -158,12 +153,7 @@ class GraphTrainer:
     def _step(self) -> None:
         """Draw a batch, and take one step of Adam."""
         loss = backward(self.network, self.slopes, self._draw(), self.where, self.settings.is_strategy)
-        self.gradient *= (CLIP / (self.gradient.norm() + 1e-6)).clamp_max(1)
-        self.mean.lerp_(self.gradient, 1 - FIRST)
-        self.spread.mul_(SECOND).addcmul_(self.gradient, self.gradient, value=1 - SECOND)
         rate = self.settings.learning_rate * self.rates.index_select(0, self.step_number.long().reshape(1))
+        self.adam.step(self.parameters, self.gradient, rate)
         self.step_number += 1
-        rate = rate / (1 - FIRST**self.step_number)
-        usual = (self.spread / (1 - SECOND**self.step_number)).sqrt() + SMALL
-        self.parameters -= rate * self.mean / usual
         self.losses += loss

@@ -24,11 +24,11 @@ import torch
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.cells import Cells
 from equipoise.deep.fitting.reservoir import Samples
+from equipoise.deep.fused import FusedPlay, can_fuse
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
 from equipoise.deep.traversals.deals import BLOCKED
 from equipoise.deep.traversals.external import Sampled, Sampling
-from equipoise.deep.traversals.fused import FusedPlay, can_fuse
 from equipoise.deep.traversals.public_plan import PublicPlan
 
 CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call

@@ -1,9 +1,9 @@
 """The strategy of a network for all hands at many decisions, in one kernel for a GPU (Triton comes with PyTorch).
 
-It computes what `Evaluator.grid` and `matched` compute. Layer by layer, each pair of a hand and a decision would pass
-through the GPU's memory some twenty times; here it stays in registers from the first combined layer to the
-probabilities. Weights and layers have 11 bits of mantissa, sums are float32, as there. The output layer is padded to 16
-actions, the least that the GPU's matrix units take.
+It computes what `Evaluator.grid` computes, and then `matched`, or `soft` for a network of strategies. Layer by layer,
+each pair of a hand and a decision would pass through the GPU's memory some twenty times; here it stays in registers
+from the first combined layer to the probabilities. Weights and layers have 11 bits of mantissa, sums are float32, as there.
+The output layer is padded to 16 actions, the least that the GPU's matrix units take.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def can_fuse(evaluator: Evaluator) -> bool:
 class FusedPlay:
     """The weights of one network, as the kernel reads them."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, is_strategy: bool = False) -> None:
+        self.is_strategy = is_strategy
         part, shape = evaluator.network.part, evaluator.network.shape
         legal = evaluator.where.legal
         one = torch.eye(shape.hidden, device=legal.device)
@@ -56,6 +57,12 @@ class FusedPlay:
         self.legal = _padded(legal.float())
         self.table = part["table"][0].contiguous() if shape.table else self.scale
 
+    def answers(self, hands: Hands, decision: Tensor) -> Tensor:
+        """[decision, hand, action] the probabilities of all hands at some decisions."""
+        found = torch.empty((self.shape.decisions, self.shape.actions, hands.cards.shape[1]), device=decision.device)
+        self.fill(hands, decision, found)
+        return found[decision].transpose(1, 2)
+
     @torch.inference_mode()
     def fill(self, hands: Hands, decision: Tensor, found: Tensor) -> None:
         """The probabilities of all hands at some decisions. OUT: float[decision, action, hand], at these decisions."""
@@ -65,8 +72,8 @@ class FusedPlay:
         kernel[grid](
             cards, hands.bucket if shape.table else decision, self.betting, *self.layers, *self.biases, self.out,
             self.out_bias, self.scale, self.legal, self.table, decision, found, len(cards), len(decision),
-            BUCKETS=shape.table, ACTIONS=shape.actions, HIDDEN=shape.hidden, PADDED=ACTIONS, LEAST=LEAST_SPREAD,
-            BLOCK=BLOCK, GROUP=GROUP, num_warps=WARPS,
+            SOFT=self.is_strategy, BUCKETS=shape.table, ACTIONS=shape.actions, HIDDEN=shape.hidden, PADDED=ACTIONS,
+            LEAST=LEAST_SPREAD, BLOCK=BLOCK, GROUP=GROUP, num_warps=WARPS,
         )  # fmt: skip
 
 
@@ -80,8 +87,8 @@ if triton is not None:
     @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
     def play_kernel(  # type: ignore[no-untyped-def]
         cards, bucket, betting, layer2, layer3, bias2, bias3, out, out_bias, scale, legal, table, decision, found,
-        hands, decisions, BUCKETS: tl.constexpr, ACTIONS: tl.constexpr, HIDDEN: tl.constexpr, PADDED: tl.constexpr,
-        LEAST: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
+        hands, decisions, SOFT: tl.constexpr, BUCKETS: tl.constexpr, ACTIONS: tl.constexpr, HIDDEN: tl.constexpr,
+        PADDED: tl.constexpr, LEAST: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
     ):  # fmt: skip
         """IN: half[hand, hidden], int64[hand], float[decision, hidden], weights; OUT: float[decision, action, hand]."""
         hand = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -111,11 +118,16 @@ if triton is not None:
                     cell = (here * BUCKETS + percentile) * ACTIONS
                     value += tl.load(table + cell[:, None] + a[None, :], mask=inside[:, None] & may, other=0.0)
                 value *= tl.load(scale + here * PADDED + a)[None, :]
-                positive = tl.where(may, tl.maximum(value, 0.0), 0.0)
-                total = tl.sum(positive, axis=1)
                 shown = tl.where(may, value, float("-inf"))
-                best = (shown >= tl.max(shown, axis=1)[:, None]).to(tl.float32)
-                best = best / tl.sum(best, axis=1)[:, None]
-                chance = tl.where((total > 0)[:, None], positive / tl.maximum(total, 1e-30)[:, None], best)
+                highest = tl.max(shown, axis=1)[:, None]
+                if SOFT:
+                    chance = tl.exp(shown - highest)
+                    chance = chance / tl.sum(chance, axis=1)[:, None]
+                else:
+                    positive = tl.where(may, tl.maximum(value, 0.0), 0.0)
+                    total = tl.sum(positive, axis=1)
+                    best = (shown >= highest).to(tl.float32)
+                    best = best / tl.sum(best, axis=1)[:, None]
+                    chance = tl.where((total > 0)[:, None], positive / tl.maximum(total, 1e-30)[:, None], best)
                 place = (here * ACTIONS + a[None, :]) * hands + hand[:, None]
                 tl.store(found + place, chance, mask=inside[:, None] & (a < ACTIONS)[None, :])
