@@ -2,8 +2,8 @@
 
 It computes what `Evaluator.grid` computes, and then `matched`, or `soft` for a network of strategies. Layer by layer,
 each pair of a hand and a decision would pass through the GPU's memory some twenty times; here it stays in registers
-from the first combined layer to the probabilities. Weights and layers have 11 bits of mantissa, sums are float32, as there.
-The output layer is padded to 16 actions, the least that the GPU's matrix units take.
+from the first combined layer to the probabilities. Weights and layers have 11 bits of mantissa,
+sums are float32, as there. The output layer is padded to 16 actions, the least that the GPU's matrix units take.
 """
 
 from __future__ import annotations

@@ -66,17 +66,19 @@ class DeepCFR:
         self.loss = 0.0  # of the last iteration, both players
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
         self.optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
-        self.memories = [self._memory(player, settings.weight_power) for player in range(PLAYERS)]
+        self.memories = [self._memory(player) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
             self.average_optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
-            self.strategies = [self._memory(player, settings.power_of_average) for player in range(PLAYERS)]
+            self.strategies = [self._memory(player) for player in range(PLAYERS)]
 
-    def _memory(self, player: int, power: float) -> Memory:
+    def _memory(self, player: int) -> Memory:
         settings = self.settings
-        return Memory(self.where, player, settings.memory, power, settings.sums, settings.table)
+        return Memory(
+            self.where, player, settings.memory, settings.weight_power, settings.sums, settings.table
+        )  # fmt: skip
 
     @staticmethod
     def _array(network: Tensor) -> F32:
@@ -192,7 +194,7 @@ class DeepCFR:
         if (algorithm or self.settings.algorithm) == DEEP_CFR:
             return Mixture(self.where, self.shape, self._average_networks(), np.ones(1, np.float32), is_strategy=True)
         one, two = (torch.from_numpy(np.stack(kept)).to(self.where.device) for kept in self.snapshots)
-        weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.power_of_average)
+        weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.weight_power)
         return Mixture(self.where, self.shape, (one, two), weights)
 
     def _average_networks(self) -> tuple[Tensor, Tensor]:

@@ -41,7 +41,6 @@ class DeepRecipe(CheckedModel):
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
-    average_power: float | None = Field(default=None, ge=0, le=10)  # the same in the average strategy
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
     keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
     device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint
@@ -61,11 +60,6 @@ class DeepRecipe(CheckedModel):
         if self.keep and self.algorithm != "sd-cfr":
             raise ValueError("keep is not for deep-cfr: leave it out")
         return self
-
-    @property
-    def power_of_average(self) -> float:
-        """Iteration t counts t to this power in the average strategy: as its samples, if a recipe does not say."""
-        return self.weight_power if self.average_power is None else self.average_power
 
     def traversals_of(self, iteration: int) -> int:
         """Traversals per player of an iteration, from 1: few at first, then more, if `growth` is above one."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -344,8 +345,9 @@ class Traversals:
         )
 
     def jobs(self, count: int, seed: np.random.SeedSequence) -> list[Job]:
-        """Traversals in chunks."""
-        sizes = [min(self.chunk, count - first) for first in range(0, count, self.chunk)]
+        """Traversals in chunks of about the same size."""
+        size = ceil(count / ceil(count / self.chunk))
+        sizes = [min(size, count - first) for first in range(0, count, size)]
         return list(zip(sizes, seed.spawn(len(sizes)), strict=True))
 
     def deal_ahead(self, count: int, seed: np.random.SeedSequence) -> None:
