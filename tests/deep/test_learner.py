@@ -24,6 +24,7 @@ import torch
 
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
+from equipoise.deep.network import Network
 
 KUHN_BOUND, LEDUC_BOUND = 20, 300  # milli-antes per game
 KUHN_ITERATIONS, LEDUC_ITERATIONS = 40, 45
@@ -140,3 +141,33 @@ def test_kept_snapshots_are_evenly_spaced_networks_of_the_whole_run(keep: int) -
             for at, network in zip(kept, some.snapshots[player], strict=True):
                 assert np.array_equal(network, whole.snapshots[player][at - 1])
     assert some.mixture().weights.tolist() == kept
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_table_with_every_hand_answers_alone(algorithm: str) -> None:
+    """With public chance sampling it is then CFR over sampled boards, and no network is trained."""
+    settings = {**LEDUC, **PUBLIC, "strength": True, "table": 20, "traversals": 100, "steps": 2}
+    solver = DeepCFR(tree_of("leduc"), DeepRecipe(algorithm=algorithm, average_steps=2, device="cpu", **settings))
+    solver.run(100)
+    assert all(len(memory) == 0 and memory.seen > 0 for memory in solver.memories)
+    mixture = solver.mixture()
+    assert exploited(mixture) < 100
+    for parameters in mixture.parameters:
+        network = Network(solver.shape, parameters)
+        assert not network.part["trust"][-1].any() and network.part["table"][-1].any()
+
+
+def test_the_learning_rate_falls_to_half_and_then_as_the_number_of_iterations_grows() -> None:
+    constant, falling = DeepRecipe(learning_rate=0.01), DeepRecipe(learning_rate=0.01, rate_half=50)
+    assert constant.rate_of(1) == constant.rate_of(1000) == falling.rate_of(1) == 0.01
+    assert falling.rate_of(51) == pytest.approx(0.005)
+    assert falling.rate_of(5001) == pytest.approx(0.01 / 101)
+    learnt = []
+    for half in (0, 1):
+        settings = {**TINY, "growth": 1, "warm_start": True, "rate_half": half}
+        solver = DeepCFR(tree_of("leduc"), DeepRecipe(device="cpu", **settings))
+        solver.run(20)
+        before = solver.networks[0].clone()
+        solver.run(1)
+        learnt.append(float((solver.networks[0] - before)[: solver.shape.parameters].norm()))
+    assert learnt[1] < 0.2 * learnt[0]

@@ -117,7 +117,7 @@ class DeepCFR:
             self.strategies[1 - player].add(found.strategies, seed, found.strategy_cells)
         torch.set_num_threads(self.threads)
         start = self.networks[player] if settings.warm_start else self._fresh(player)
-        how = FitSettings(settings.steps, settings.batch, settings.learning_rate, settings.scales)
+        how = FitSettings(settings.steps, settings.batch, settings.rate_of(self.iteration), settings.scales)
         adam = self.optimisers[player]
         if not settings.warm_start:
             adam.reset()
@@ -138,7 +138,7 @@ class DeepCFR:
             return train_network(self.shape, start, adam, memory, self.where, how, seed)
         if id(memory) not in self._trainers:
             self._trainers[id(memory)] = GraphTrainer(self.shape, adam, memory, self.where, how)
-        return self._trainers[id(memory)].fit(start, seed)
+        return self._trainers[id(memory)].fit(start, seed, how.learning_rate)
 
     def _keep_snapshot(self) -> None:
         """Keep the networks, which play iteration t + 1; if there are more than `keep`, every other one goes."""

@@ -39,6 +39,7 @@ class DeepRecipe(CheckedModel):
     scales: bool = True  # errors count by how much the samples of a decision vary
     batch: int = Field(default=1024, ge=1, le=1_000_000)
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    rate_half: int = Field(default=0, ge=0, le=MOST_COUNT)  # it is half as large after as many iterations; 0: constant
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
@@ -60,6 +61,10 @@ class DeepRecipe(CheckedModel):
         if self.keep and self.algorithm != "sd-cfr":
             raise ValueError("keep is not for deep-cfr: leave it out")
         return self
+
+    def rate_of(self, iteration: int) -> float:
+        """The learning rate of an iteration, from 1: constant, or falling as 1/t in the end."""
+        return self.learning_rate / (1 + (iteration - 1) / self.rate_half) if self.rate_half else self.learning_rate
 
     def traversals_of(self, iteration: int) -> int:
         """Traversals per player of an iteration, from 1: few at first, then more, if `growth` is above one."""

@@ -27,7 +27,7 @@ from naive_deep import Found, all_deals, cards_of_key, random_networks, regrets,
 from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies, wrong_regrets
 
 COUNT, RUNS = 600, 50
-SAMPLINGS = [Sampling(holes=2), Sampling(holes=99), Sampling(holes=99, thin=0.7)]  # 99: all that a board leaves
+SAMPLINGS = [Sampling(holes=2), Sampling(holes=99), Sampling(holes=99, thin=0.7, share=0.6)]  # 99: all that a board leaves
 ALL = Sampling(holes=2000)
 CASES = [(game, sampling) for game in ("kuhn", "leduc") for sampling in SAMPLINGS]
 IDS = [f"{game}-{sampling.holes}-{sampling.thin}" for game, sampling in CASES]
@@ -64,7 +64,7 @@ def test_advantages_are_unbiased(game: str, sampling: Sampling, walker: int) -> 
 
     def distance(wrong: Found) -> float:
         holes = holes_of(game, sampling)
-        share = 1 - 1 / holes  # of the holes of a board, a hole of one card meets all but itself
+        share = sampling.share * (1 - 1 / holes)  # of the holes of a board, a hole of one card meets all but itself
         kept = {infoset: share * kept_share(tree, infoset[0], sampling.thin) * row for infoset, row in wrong.items()}
         return errors(found, kept, COUNT, holes)
 

@@ -41,7 +41,7 @@ class GraphTrainer:
         self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.target = torch.zeros((capacity, actions), device=device)
         self.weights = torch.zeros(MOST_ITERATIONS, device=device)
-        self.step_number, self.losses = torch.zeros((), device=device), torch.zeros((), device=device)
+        self.rate, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
         self.scales = torch.ones((shape.decisions, shape.actions), device=device)
         self.size, self.held = (torch.zeros((), dtype=torch.float64, device=device) for _ in range(2))
         self.skips = torch.zeros((), dtype=torch.int64, device=device)  # 1 if places are held out
@@ -56,9 +56,13 @@ class GraphTrainer:
         self._replay_judgement: Callable[[], None] | None = None
 
     @torch.inference_mode()
-    def fit(self, start: Tensor, seed: np.random.SeedSequence) -> tuple[Tensor, float]:
-        """Train a network from `start`. Returns its parameters and the mean loss of the second half."""
+    def fit(self, start: Tensor, seed: np.random.SeedSequence, rate: float | None = None) -> tuple[Tensor, float]:
+        """Train a network from `start`. Returns its parameters and the mean loss of the second half.
+
+        The learning rate is that of the settings, if it is not given.
+        """
         self._load()
+        self.rate.fill_(self.settings.learning_rate if rate is None else rate)
         start = self._with_constants(start)
         torch.manual_seed(int(seed.generate_state(1)[0]))
         if self._replay_step is None and self.where.device.type == "cuda":
@@ -153,7 +157,7 @@ class GraphTrainer:
     def _step(self) -> None:
         """Draw a batch, and take one step of Adam."""
         loss = backward(self.network, self.slopes, self._draw(), self.where, self.settings.is_strategy)
-        rate = self.settings.learning_rate * self.rates.index_select(0, self.step_number.long().reshape(1))
+        rate = self.rate * self.rates.index_select(0, self.step_number.long().reshape(1))
         self.adam.step(self.parameters, self.gradient, rate)
         self.step_number += 1
         self.losses += loss
