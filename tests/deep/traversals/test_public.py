@@ -27,7 +27,8 @@ from naive_deep import Found, all_deals, cards_of_key, random_networks, regrets,
 from sampling_laws import HIDDEN, encoded, errors, kept_share, networks, strategies, wrong_regrets
 
 COUNT, RUNS = 600, 50
-SAMPLINGS = [Sampling(holes=2), Sampling(holes=99), Sampling(holes=99, thin=0.7, share=0.6)]  # 99: all that a board leaves
+ALL_HOLES = 99  # more than a board leaves
+SAMPLINGS = [Sampling(holes=2), Sampling(holes=ALL_HOLES), Sampling(holes=ALL_HOLES, thin=0.7, share=0.6)]
 ALL = Sampling(holes=2000)
 CASES = [(game, sampling) for game in ("kuhn", "leduc") for sampling in SAMPLINGS]
 IDS = [f"{game}-{sampling.holes}-{sampling.thin}" for game, sampling in CASES]
