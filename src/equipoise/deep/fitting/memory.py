@@ -179,7 +179,12 @@ class Memory:
     def iteration_weights(self) -> F32:
         """[iteration] what a sample of the reservoir counts for: the mean over all samples ever added is one."""
         each = np.arange(1 + self.latest, dtype=np.float64) ** self.weight_power
-        return (each * (self.rest.seen / max(self.weight, 1e-30))).astype(np.float32)
+        return (each * self.unit).astype(np.float32)
+
+    @property
+    def unit(self) -> float:
+        """What a sample of the first iteration counts for."""
+        return self.rest.seen / max(self.weight, 1e-30)
 
     def scales(self, *, by_decision: bool = True) -> F32:
         """[decision, action] the root mean square of the targets, by which they are divided.

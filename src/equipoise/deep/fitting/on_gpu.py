@@ -22,8 +22,6 @@ from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import Network, NetworkShape, Tensor
 from equipoise.deep.torch_door import WARM_UP, recorded
 
-MOST_ITERATIONS = 1 << 16
-
 
 class GraphTrainer:
     """Trains networks of one shape on one memory. Also runs on a CPU, without a graph, for the tests."""
@@ -38,10 +36,9 @@ class GraphTrainer:
         self.parameters, self.gradient = whole[: shape.parameters], slope[: shape.parameters]
         self.key = torch.zeros(capacity, dtype=torch.int64, device=device)
         self.decision = torch.zeros(capacity, dtype=torch.int64, device=device)
-        self.iteration = torch.zeros(capacity, dtype=torch.int64, device=device)
+        self.iteration = torch.zeros(capacity, device=device)
         self.target = torch.zeros((capacity, actions), device=device)
-        self.weights = torch.zeros(MOST_ITERATIONS, device=device)
-        self.rate, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(3))
+        self.unit, self.rate, self.step_number, self.losses = (torch.zeros((), device=device) for _ in range(4))
         self.scales = torch.ones((shape.decisions, shape.actions), device=device)
         self.size, self.held = (torch.zeros((), dtype=torch.float64, device=device) for _ in range(2))
         self.skips = torch.zeros((), dtype=torch.int64, device=device)  # 1 if places are held out
@@ -108,10 +105,9 @@ class GraphTrainer:
         device, decisions = self.where.device, self.where.encoding.decision[samples.node[places]]
         self.key[at] = torch.from_numpy(samples.key[places].view(np.int64)).to(device)
         self.decision[at] = torch.from_numpy(decisions).to(device).long()
-        self.iteration[at] = torch.from_numpy(samples.iteration[places].view(np.int32)).to(device).long()
+        self.iteration[at] = torch.from_numpy(samples.iteration[places].astype(np.float32)).to(device)
         self.target[at] = torch.from_numpy(samples.target[places]).to(device)
-        weights = self.memory.iteration_weights / np.float32(self.settings.batch)
-        self.weights[: len(weights)].copy_(torch.from_numpy(weights))
+        self.unit.fill_(self.memory.unit / self.settings.batch)
         held = memory.held if self.shape.table else 0
         self.size.fill_(len(memory) - held)
         self.held.fill_(held)
@@ -151,7 +147,7 @@ class GraphTrainer:
         return BatchTensors(
             self.where.multi_hot_of(keys), self.where.buckets_of(keys, self.shape.table),
             decisions, self.rows, spots,
-            self.weights[self.iteration[chosen]], self.target[chosen] / self.scales[decision],
+            self.unit * self.iteration[chosen] ** self.memory.weight_power, self.target[chosen] / self.scales[decision],
         )  # fmt: skip
 
     def _step(self) -> None:
