@@ -114,7 +114,10 @@ class DeviceEncoding:
         return self.index(self.encoding.tree.street[self.encoding.nodes])
 
     def has_rest(self, table: int) -> Tensor:
-        """float[decision, 1] 0 where a table of so many buckets has one for every hand, so that it answers alone."""
+        """float[decision, 1] whether a table leaves something to learn: 0 where it has a bucket for every hand.
+
+        IN: the number of its buckets.
+        """
         streets = self.encoding.tree.street[self.encoding.nodes]
         exact = np.isin(streets, exact_streets(self.encoding.tree.rules, table))
         return torch.from_numpy((~exact).astype(np.float32)[:, np.newaxis]).to(self.device)

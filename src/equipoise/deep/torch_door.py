@@ -5,7 +5,7 @@ On a GPU, matrix products use TF32 (10 bits of mantissa, sums in float32); on a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -28,12 +28,13 @@ def find_device(name: str = "auto") -> torch.device:
     return torch.device("cuda")
 
 
-def recorded(work: Callable[[], None]) -> Callable[[], None]:
+def recorded(work: Callable[[], None], kept: Sequence[torch.Tensor] = ()) -> Callable[[], None]:
     """Work on a GPU, recorded as a CUDA graph: starting its operations one by one takes longer than running them.
 
     What it returns does the same again, reading and writing where the recording did. The work does not wait for the
-    GPU, and its shapes are constant.
+    GPU, and its shapes are constant. `kept` is what work changes that is to stay as it is while it is recorded.
     """
+    before = [tensor.clone() for tensor in kept]
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -43,6 +44,8 @@ def recorded(work: Callable[[], None]) -> Callable[[], None]:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
+    for tensor, old in zip(kept, before, strict=True):
+        tensor.copy_(old)
     replay: Callable[[], None] = graph.replay
     return replay
 

@@ -1,7 +1,7 @@
 """Cells: sums of samples by decision and percentile bucket of the hand, from which a network's table is made.
 
-A walk that values every hole at every decision (`traversals/public.py`) sums all of them, each with the weight it would
-be drawn with as a sample. Their means are those of the samples, with far less noise. Cells stay on the device.
+A walk that values every hole at every decision (`traversals/public_walk.py`) sums all of them, each with the weight it
+would be drawn with as a sample. Their means are those of the samples, with far less noise. Cells stay on the device.
 """
 
 from __future__ import annotations

@@ -63,10 +63,8 @@ class GraphTrainer:
         start = self._with_constants(start)
         torch.manual_seed(int(seed.generate_state(1)[0]))
         if self._replay_step is None and self.where.device.type == "cuda":
-            before = [part.clone() for part in self.adam.state]
             self._restart(start)
-            self._replay_step = recorded(self._step)
-            self.adam.restore(tuple(before))
+            self._replay_step = recorded(self._step, self.adam.state)
         self._restart(start)
         do_step = self._replay_step or self._step
         for step in range(self.settings.steps):
@@ -84,10 +82,7 @@ class GraphTrainer:
             self._judge_with()
             return
         if self._replay_judgement is None and self.where.device.type == "cuda":
-            before = [sums.clone() for sums in self.memory.trust]
-            self._replay_judgement = recorded(self._judge_with_held)
-            for sums, old in zip(self.memory.trust, before, strict=True):
-                sums.copy_(old)
+            self._replay_judgement = recorded(self._judge_with_held, self.memory.trust)
         (self._replay_judgement or self._judge_with_held)()
 
     def _judge_with_held(self) -> None:

@@ -185,31 +185,33 @@ class PublicWalk:
     def big_blind(self) -> float:
         return float(self.encoding.tree.rules.big_blind)
 
-    def _cells(self, player: int, numbers: Callable[[Tensor], tuple[Tensor, Tensor]]) -> Cells:
+    def _cells(self, player: int, numbers: Callable[[Tensor, slice], tuple[Tensor, Tensor]]) -> Cells:
         """Sums over all boards and holes by decision of a player and percentile bucket.
 
-        IN: a function of some nodes, to [node, board, hole] weights and [node, action, board, hole] weighted targets.
+        IN: a function of some nodes and their positions among the player's decisions, to [node, board, hole] weights
+        and [node, action, board, hole] weighted targets.
         """
         buckets, count, device = self.sampling.table, self.boards * self.holes, self.where.device
         found = Cells.zeros(len(self.encoding.nodes), buckets, self.encoding.actions, device, torch.float32)
-        each = torch.arange(buckets, device=device)
+        each, first = torch.arange(buckets, device=device), 0
         for street, by_player in enumerate(self.plan.decisions):
             bucket = self.where.buckets_of(self.keys[street].flatten(), buckets)
             member = (bucket[:, None] == each).float()  # [hole of a board, bucket]
             for decision in torch.split(by_player[player], max(1, self.rows // count)):
-                weight, target = numbers(self.plan.node[decision])
+                weight, target = numbers(self.plan.node[decision], slice(first, first + len(decision)))
+                first += len(decision)
                 target = torch.where(self.where.legal[decision][:, :, None, None], target, 0.0)
                 found.weight[decision] = weight.flatten(1) @ member
                 found.target[decision] = (target.flatten(2) @ member).transpose(1, 2)
         return found
 
-    def _gains(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    def _gains(self, nodes: Tensor, at: slice) -> tuple[Tensor, Tensor]:
         """The advantages of the walker's holes; weights as in `_advantages`."""
         keep = (self.plan.keep[nodes] / self.holes)[:, None, None]
         gain = self.value[self.plan.child[nodes]] - self.value[nodes].unsqueeze(1)
-        return summed(self.reach[nodes], self.meet) * keep, gain * (keep / self.big_blind).unsqueeze(1)
+        return self.met[at] * keep, gain * (keep / self.big_blind).unsqueeze(1)
 
-    def _plays(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    def _plays(self, nodes: Tensor, _: slice) -> tuple[Tensor, Tensor]:
         """The strategies of the opponent's holes; weights as in `_strategies`."""
         reach = self.reach[nodes]
         return reach, self._rows(nodes) * reach.unsqueeze(1)
