@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
 import equipoise
-from equipoise import InputError, load_game, load_strategy
+from equipoise import InputError, build_tree, load_game, load_strategy
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.cli.commands.registry import app
@@ -33,6 +33,7 @@ from equipoise.runs import cost
 from equipoise.runs.cost import cost_of
 from equipoise.runs.folder import FORMAT, RunFolder
 from equipoise.runs.network_size import (
+    bytes_of_heads,
     bytes_of_sums,
     bytes_per_sample,
     feature_count,
@@ -190,6 +191,20 @@ def test_the_cost_covers_the_files(algorithm: str, sums: int, table: int, tmp_pa
     samples = 2 * memories[0].rest.capacity * bytes_per_sample(3)
     assert memories[0].rest.capacity == (1 if sums == 8192 else 300)
     assert run.cost.samples_bytes == times * (samples + summed)
+
+
+def test_the_cost_of_solved_heads() -> None:
+    tree, table, hidden = build_tree("leduc"), 2, 16
+    memories = [Memory(on_cpu(Encoding(tree)), player, 300, 1.0, 0, table, hidden) for player in range(2)]
+    assert bytes_of_heads(tree, hidden, table) == sum(array.nbytes for memory in memories for array in memory.heads)
+
+
+def test_solved_heads_need_what_they_are_solved_from() -> None:
+    more = {"heads": True, "strength": True, "table": 2, "sampling": "public", "holes": 4, "warm_start": True}
+    assert recipe(solve_heads=3, **more).deep is not None
+    for name in ("heads", "warm_start"):
+        with pytest.raises(InputError, match="solve_heads needs heads, a table, public sampling and warm_start"):
+            recipe(solve_heads=3, **{**more, name: False})
 
 
 def test_memories_larger_than_ram_are_refused_before_any_work(tmp_path: Path) -> None:

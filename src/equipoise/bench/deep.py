@@ -29,6 +29,7 @@ from equipoise.deep.network import CONSTANTS, Network, NetworkShape, Tensor
 from equipoise.deep.torch_door import find_device, matrix_product
 from equipoise.deep.traversals.external import Sampling
 from equipoise.deep.traversals.public import make_traversals
+from equipoise.games.rules import PLAYERS
 from equipoise.measure.best_response import exploitability
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.strategy.profile import Profile
@@ -191,7 +192,8 @@ def _holdem(device: str) -> list[Benchmark]:
     more: dict[str, Any] = {"hidden": 64} if on_gpu else {}
     tree = build_tree("holdem.limit")
     solver = _solver(tree, "deep-cfr", 1, threads, device=device, traversals=count, memory=1_000_000, **more)
-    solver.run(1)
+    solver.run(1)  # fills the memories
+    solver.networks = [solver._fresh(player) for player in range(PLAYERS)]  # play uniformly: whole trees are walked
     name = f"limit hold'em, {device}"
     walks = Work(lambda: _traverse(solver, count), count)
     found = [

@@ -172,6 +172,12 @@ class Evaluator:
         return self._finished(self.network.joint(x, decision), decision, hands, hand)
 
     @torch.inference_mode()
+    def features(self, hands: Hands, decision: Tensor) -> Tensor:
+        """[decision, hand, hidden] what the output layers of one network read, for all hands at some decisions."""
+        chosen = self.betting.index_select(1, decision)
+        return self.network.features(chosen.unsqueeze(2) + hands.cards.unsqueeze(1))[0]
+
+    @torch.inference_mode()
     def grid(self, hands: Hands, decision: Tensor) -> Tensor:
         """[network, decision, hand, action] outputs of all hands at some decisions, in the precision of `hands`."""
         chosen = self.betting.index_select(1, decision).to(hands.cards.dtype)

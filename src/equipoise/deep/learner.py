@@ -24,8 +24,9 @@ import torch
 from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting.adam import Adam
+from equipoise.deep.fitting.heads import HeadSums, put_heads
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import FitSettings, train_network
+from equipoise.deep.fitting.on_cpu import FitSettings, set_constants, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
 from equipoise.deep.network import Network, Tensor
@@ -57,7 +58,8 @@ class DeepCFR:
         self.where = self.encoding.on(find_device(settings.device))
         public, strategies = settings.sampling == "public", DEEP_CFR in self.algorithms
         sampling = Sampling(
-            settings.holes, settings.whole, settings.thin, strategies, public, settings.share, settings.table
+            settings.holes, settings.whole, settings.thin, strategies, public, settings.share, settings.table,
+            settings.solve_heads,
         )  # fmt: skip
         self.traversals = make_traversals(self.where, threads, sampling)
         self._trainers: dict[int, GraphTrainer] = {}  # by memory
@@ -66,7 +68,8 @@ class DeepCFR:
         self.loss = 0.0  # of the last iteration, both players
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
         self.optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
-        self.memories = [self._memory(player) for player in range(PLAYERS)]
+        solved = settings.hidden if settings.solve_heads else 0
+        self.memories = [self._memory(player, solved) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
@@ -74,10 +77,10 @@ class DeepCFR:
             self.average_optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
             self.strategies = [self._memory(player) for player in range(PLAYERS)]
 
-    def _memory(self, player: int) -> Memory:
+    def _memory(self, player: int, hidden: int = 0) -> Memory:
         settings = self.settings
         return Memory(
-            self.where, player, settings.memory, settings.weight_power, settings.sums, settings.table
+            self.where, player, settings.memory, settings.weight_power, settings.sums, settings.table, hidden
         )  # fmt: skip
 
     @staticmethod
@@ -116,6 +119,9 @@ class DeepCFR:
             seed = self._seed(REPLACE, PLAYERS + player)
             self.strategies[1 - player].add(found.strategies, seed, found.strategy_cells)
         torch.set_num_threads(self.threads)
+        if found.head_sums is not None:
+            self.networks[player] = self._solved(player, found.head_sums)
+            return self.loss
         start = self.networks[player] if settings.warm_start else self._fresh(player)
         how = FitSettings(settings.steps, settings.batch, settings.rate_of(self.iteration), settings.scales)
         adam = self.optimisers[player]
@@ -123,6 +129,15 @@ class DeepCFR:
             adam.reset()
         self.networks[player], loss = self._fit(start, adam, self.memories[player], how, self._seed(BATCHES, player))
         return loss
+
+    def _solved(self, player: int, sums: HeadSums) -> Tensor:
+        """A player's network with heads solved for everything since its layers stay as they are, and an iteration."""
+        memory, settings = self.memories[player], self.settings
+        memory.heads.add(sums, self.iteration**settings.weight_power)
+        network = Network(self.shape, self.networks[player].clone()[None])
+        set_constants(network, memory, FitSettings(0, 0, 0.0, settings.scales))
+        put_heads(network, memory)
+        return network.parameters[0]
 
     def _deal_ahead(self, player: int) -> None:
         """The traversals after this player's."""

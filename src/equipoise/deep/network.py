@@ -201,6 +201,12 @@ class Network:
         out = torch.matmul(x.reshape(*centred.shape[:2], -1, shape[-1]), centred)
         return out.reshape(*shape[:3], -1).div(spread.reshape(*shape[:3], 1)).add_(bias)
 
+    def features(self, x: Tensor) -> Tensor:
+        """[network, decision, hand, hidden] what output layers read, normalised. IN: as of `joint`, also changed."""
+        z = self._residual("joint3", self._residual("joint2", x.flatten(1, 2).relu_())).reshape(x.shape)
+        z = z - z.mean(dim=-1, keepdim=True)
+        return z / z.square().mean(dim=-1, keepdim=True).add_(LEAST_SPREAD).sqrt_()
+
     def _residual(self, name: str, x: Tensor) -> Tensor:
         """A layer with its input added, then the positive part."""
         bias = self.part[f"{name}_bias"].unsqueeze(-2)

@@ -1,11 +1,12 @@
 """The door to torch: where it runs, and with how many threads.
 
-On a GPU, matrix products use TF32 (10 bits of mantissa, sums in float32); on a CPU, float32.
+On a GPU, matrix products use TF32 (10 bits of mantissa, sums in float32) where nothing else is said; on a CPU, float32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -26,6 +27,17 @@ def find_device(name: str = "auto") -> torch.device:
         return torch.device("cpu")
     torch.backends.cuda.matmul.allow_tf32 = True
     return torch.device("cuda")
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Matrix products in float32 on a GPU, too, where differences of large sums count."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def recorded(work: Callable[[], None], kept: Sequence[torch.Tensor] = ()) -> Callable[[], None]:

@@ -14,6 +14,7 @@ from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.network_size import (
     FLOAT,
+    bytes_of_heads,
     bytes_of_sums,
     bytes_per_sample,
     feature_count,
@@ -133,6 +134,7 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     kept_samples = deep.memory if needs_reservoir(tree, deep.sums, deep.table) else 1
     samples = memories * kept_samples * bytes_per_sample(actions)
     samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums, deep.table)
+    samples += bytes_of_heads(tree, deep.hidden, deep.table) if deep.solve_heads else 0
     kept = 1
     if deep.algorithm == "sd-cfr":
         kept += recipe.stop.iterations or UNKNOWN_ITERATIONS

@@ -40,6 +40,8 @@ class DeepRecipe(CheckedModel):
     batch: int = Field(default=1024, ge=1, le=1_000_000)
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     rate_half: int = Field(default=0, ge=0, le=MOST_COUNT)  # it is half as large after as many iterations; 0: constant
+    # After this iteration the layers of networks stay as they are, and their heads are solved exactly; 0: never.
+    solve_heads: int = Field(default=0, ge=0, le=MOST_COUNT)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
     average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
@@ -56,6 +58,8 @@ class DeepRecipe(CheckedModel):
             raise ValueError("whole is for external sampling: public walks every action, leave it out")
         if self.table and not self.strength:
             raise ValueError("a table has a row for each percentile bucket: set strength to true")
+        if self.solve_heads and not (self.heads and self.table and self.sampling == "public" and self.warm_start):
+            raise ValueError("solve_heads needs heads, a table, public sampling and warm_start: set all of them")
         if self.holes < 2 and self.sampling == "public":
             raise ValueError("public sampling deals holes that both players may have: set holes to 2 or more")
         if self.keep and self.algorithm != "sd-cfr":

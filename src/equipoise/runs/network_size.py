@@ -55,6 +55,13 @@ def bytes_of_sums(tree: BettingTree, most: int, table: int = 0) -> int:
     return 8 * (rows * (1 + actions) + trust)
 
 
+def bytes_of_heads(tree: BettingTree, hidden: int, table: int) -> int:
+    """Memory of the sums that heads of both players are solved from (`deep/fitting/heads.py`)."""
+    learnt = (tree.kind == DECISION) & ~np.isin(tree.street, exact_streets(tree.rules, table))
+    row = (hidden + table) * (hidden + most_actions(tree)) + table
+    return 8 * int(np.count_nonzero(learnt)) * row
+
+
 def streets_with_sums(tree: BettingTree, player: int, most: int, table: int = 0) -> list[int]:
     """The streets on which a player has at most `most` information sets, and no exact table."""
     exact = exact_streets(tree.rules, table)

@@ -63,7 +63,7 @@ class DeepTrainee:
         checkpoint.check("networks", np.empty((PLAYERS, self.learner.shape.length), np.float32))
         for player, memory in enumerate(self.learner.memories):
             sizes = memory.arrays()
-            for name in ("counts", "sums total", "sums square"):
+            for name in ("counts", "sums total", "sums square", "heads weight"):
                 checkpoint.check(f"advantages {player} {name}", sizes[name])
         self.learner.restore(checkpoint.iteration, checkpoint.nodes, checkpoint.arrays)
 

@@ -129,6 +129,50 @@ def test_cells_are_the_sums_that_samples_have_on_average(holes: int, walker: int
         assert spread[1] < 0.9 * spread[0]
 
 
+def test_a_share_of_the_samples_leaves_cells_as_they_are() -> None:
+    encoding = Encoding(build_tree("leduc"), strength=True)
+    where, shape = encoding.on(torch.device("cpu")), encoding.shape(HIDDEN)
+    one, two = random_networks(shape, 2, seed=9, size=0.3)
+    both = (Evaluator(where, Network(shape, one[None])), Evaluator(where, Network(shape, two[None])))
+
+    def found(share: float) -> Sampled:
+        sampling = Sampling(holes=2, thin=0.5, public=True, table=4, share=share)
+        return PublicTraversals(where, 1, sampling).run(0, COUNT, both, 1, np.random.SeedSequence(3))
+
+    whole, part = found(1.0), found(0.1)
+    assert len(part.advantages.key) < 0.15 * len(whole.advantages.key)
+    for name in ("advantage_cells", "strategy_cells"):
+        for some, other in zip(getattr(whole, name), getattr(part, name), strict=True):
+            assert other.numpy() == pytest.approx(some.numpy(), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("walker", [0, 1])
+def test_heads_are_solved_from_every_hole_and_street(walker: int) -> None:
+    """In the iterations after `solve`: features of the walker's decisions, street by street, with the table's sums."""
+    encoding, table = Encoding(build_tree("leduc"), strength=True), 2
+    where, shape = encoding.on(torch.device("cpu")), encoding.shape(HIDDEN)
+    one, two = random_networks(shape, 2, seed=9, size=0.3)
+    both = (Evaluator(where, Network(shape, one[None])), Evaluator(where, Network(shape, two[None])))
+    traversals = PublicTraversals(where, 1, Sampling(holes=ALL_HOLES, public=True, table=table, solve=5))
+    assert traversals.run(walker, 40, both, 5, np.random.SeedSequence(3)).head_sums is None
+    found = traversals.run(walker, 40, both, 6, np.random.SeedSequence(3))
+    sums, cells = found.head_sums, found.advantage_cells
+    assert sums is not None and cells is not None
+    own = np.flatnonzero(encoding.tree.player[encoding.nodes] == walker)
+    assert sums.weight.numpy() == pytest.approx(cells.weight[own].numpy(), rel=1e-4)
+    assert sums.target.numpy() == pytest.approx(cells.target[own].numpy(), rel=1e-3, abs=1e-4)
+    square = sums.square.diagonal(dim1=1, dim2=2).mean(dim=1).numpy()  # normalised features have a mean square of one
+    assert square == pytest.approx(sums.weight.sum(dim=1).numpy(), rel=1e-2)
+    network, first = both[walker], int(own[0])  # preflop, where the weighted mean of features needs no board
+    keys = encoding.hands.of_board([])
+    feature = network.features(network.hands(keys), torch.tensor([first]))[0]
+    bucket = where.buckets_of(torch.from_numpy(keys.view(np.int64)), table)
+    for number in range(table):
+        mean = sums.feature[0, number] / sums.weight[0, number]
+        low, high = feature[bucket == number].amin(dim=0), feature[bucket == number].amax(dim=0)
+        assert ((mean >= low - 1e-3) & (mean <= high + 1e-3)).all()
+
+
 def test_the_last_street_has_no_noise_and_the_first_less_than_external_sampling() -> None:
     """Flop hold'em, a new network: samples of one board do not depend on what is drawn, those of a hand little."""
     encoding = Encoding(build_tree("holdem.flop"))

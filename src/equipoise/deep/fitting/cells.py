@@ -7,7 +7,7 @@ would be drawn with as a sample. Their means are those of the samples, with far 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -50,12 +50,10 @@ class Cells(NamedTuple):
         return (self.target + few * usual.unsqueeze(1)).div_((self.weight + few).unsqueeze(2))
 
 
-def total(parts: Sequence[Cells | None]) -> Cells | None:
-    """The sum of parts, or nothing if they have none."""
+Sums = TypeVar("Sums", bound=tuple[Tensor, ...])
+
+
+def total(parts: Sequence[Sums | None]) -> Sums | None:
+    """The sum of parts, tensor by tensor, or nothing if they have none."""
     kept = [part for part in parts if part is not None]
-    if len(kept) <= 1:
-        return kept[0] if kept else None
-    found = Cells(torch.zeros_like(kept[0].weight), torch.zeros_like(kept[0].target))
-    for part in kept:
-        found.add(part, 1.0)
-    return found
+    return type(kept[0])(*(sum(tensors[1:], tensors[0]) for tensors in zip(*kept, strict=True))) if kept else None

@@ -23,6 +23,7 @@ from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
 from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Merged
 from equipoise.deep.fitting.cells import Cells
+from equipoise.deep.fitting.heads import HeadSums
 from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.fitting.trust import Trust
 from equipoise.deep.network import Tensor
@@ -122,11 +123,12 @@ class Memory:
     """All samples of a player, of advantages or of its strategy.
 
     `most_sums` is the largest number of information sets of a street for which sums are kept, `table` the number of
-    percentile buckets of the table.
+    percentile buckets of the table, `hidden` the width of heads that are solved (0: none).
     """
 
     def __init__(
-        self, where: DeviceEncoding, player: int, capacity: int, weight_power: float, most_sums: int, table: int = 0
+        self, where: DeviceEncoding, player: int, capacity: int, weight_power: float, most_sums: int, table: int = 0,
+        hidden: int = 0,
     ) -> None:  # fmt: skip
         self.where, self.encoding, self.weight_power = where, where.encoding, weight_power
         encoding = where.encoding
@@ -139,6 +141,8 @@ class Memory:
         self.has_rest = where.has_rest(table)
         self.trust = Trust.zeros(decisions if table else 0, actions, where.device)
         own = encoding.tree.player[encoding.nodes] == player
+        self.solved = where.index(np.flatnonzero(own & (self.rows.first != EXACT) & (hidden > 0)))
+        self.heads = HeadSums.zeros(len(self.solved), table, hidden, actions, where.device)
         self.rest = Reservoir(capacity if (self.rows.first[own] == ELSEWHERE).any() else 1, encoding.actions)
         self.seen = 0  # number of samples ever added
         self.latest = 0  # iteration of a sample
@@ -194,7 +198,7 @@ class Memory:
         """
         encoding, square, total = self.encoding, self.sums.square, self.sums.total
         usual = max(square.sum() / max(total.sum() * encoding.actions, 1e-30), 1e-30)
-        few = FEW * self.weight / max(self.seen, 1)
+        few = FEW * self.usual_weight
         mean = (square + few * usual) / (total[:, np.newaxis] + few) if by_decision else np.full_like(square, usual)
         return np.where(encoding.legal, np.sqrt(mean), 1).astype(np.float32)
 
@@ -203,7 +207,12 @@ class Memory:
 
         A cell with few samples is about as its decision, and a decision with few is about zero.
         """
-        return self.cells.means(FEW * self.weight / max(self.seen, 1) + 1e-30)
+        return self.cells.means(FEW * self.usual_weight)
+
+    @property
+    def usual_weight(self) -> float:
+        """Of a sample, on average."""
+        return self.weight / max(self.seen, 1) + 1e-30
 
     def log_table(self) -> Tensor:
         """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
@@ -230,6 +239,7 @@ class Memory:
             "counts": counts,
             **{f"sums {name}": a for name, a in self.sums._asdict().items()},
             **{f"cells {name}": a.cpu().numpy() for name, a in self.cells._asdict().items()},
+            **{f"heads {name}": a.cpu().numpy() for name, a in self.heads._asdict().items()},
             **{f"trust {name}": a.cpu().numpy() for name, a in self.trust._asdict().items()},
             **self.rest.arrays(),
         }
@@ -239,7 +249,7 @@ class Memory:
         self.seen, self.latest = arrays["counts"].tolist()
         for name, array in self.sums._asdict().items():
             array[:] = arrays[f"sums {name}"]
-        for what, tensors in (("cells", self.cells), ("trust", self.trust)):
+        for what, tensors in (("cells", self.cells), ("heads", self.heads), ("trust", self.trust)):
             for name, tensor in tensors._asdict().items():
                 tensor.copy_(torch.from_numpy(np.array(arrays[f"{what} {name}"])))
         self.rest.restore({name: arrays[name] for name in self.rest.arrays()})

@@ -33,6 +33,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.jit import F32, F64, I8, I32, I64, U8, U64, inlined, kernel
 from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
 from equipoise.deep.fitting.cells import Cells, total
+from equipoise.deep.fitting.heads import HeadSums
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.network import Tensor, matched
 from equipoise.deep.traversals.deals import Dealer, Deals
@@ -54,6 +55,11 @@ class Sampling(NamedTuple):
     public: bool = False  # ranges walk every line of a board (`public.py`)
     share: float = 1.0  # of all samples that are kept
     table: int = 0  # such walks also sum everything by decision and this many percentile buckets
+    solve: int = 0  # after this iteration they also sum what heads are solved from; 0: never
+
+    def solves(self, iteration: int) -> bool:
+        """Whether heads are solved in an iteration."""
+        return 0 < self.solve < iteration
 
 
 EXTERNAL = Sampling()  # external sampling
@@ -299,6 +305,7 @@ class Sampled(NamedTuple):
     rows: int
     advantage_cells: Cells | None = None  # if a walk sums more than it samples
     strategy_cells: Cells | None = None
+    head_sums: HeadSums | None = None
 
 
 Job: TypeAlias = tuple[int, np.random.SeedSequence]  # number of deals that walk together, and their random numbers
@@ -342,6 +349,7 @@ class Traversals:
             sum(part.rows for part in parts),
             total([part.advantage_cells for part in parts]),
             total([part.strategy_cells for part in parts]),
+            total([part.head_sums for part in parts]),
         )
 
     def jobs(self, count: int, seed: np.random.SeedSequence) -> list[Job]:

@@ -67,9 +67,10 @@ class PublicTraversals(Traversals):
         most = CPU_VALUES if self.where.device.type == "cpu" else CUDA_VALUES
         return max(1, most // (len(self.where.encoding.tree) * self.boards.holes))
 
-    def walk(self, walker: int, deals: DealTensors) -> PublicWalk:
+    def walk(self, walker: int, deals: DealTensors, iteration: int = 1) -> PublicWalk:
         """A walk that is still to be done."""
-        return PublicWalk(self.where, self.plan, self.sampling, self.boards, walker, deals)
+        solves = self.sampling.solves(iteration)
+        return PublicWalk(self.where, self.plan, self.sampling, self.boards, walker, deals, solves)
 
     def do_jobs(
         self, walker: int, networks: tuple[Evaluator, Evaluator], iteration: int, jobs: list[Job]
@@ -78,7 +79,7 @@ class PublicTraversals(Traversals):
 
         def walked(waiting: Waiting) -> Sampled:
             deals = DealTensors.of(waiting.deals(), self.where.device)
-            return self._done(walker, networks, deals).sampled(iteration, waiting.seed)
+            return self._done(walker, networks, deals, iteration).sampled(iteration, waiting.seed)
 
         if self.where.device.type == "cpu":
             with ThreadPoolExecutor(self.threads) as pool:
@@ -87,16 +88,19 @@ class PublicTraversals(Traversals):
         self._ahead.clear()
         return [walked(dealt) for dealt in waiting]
 
-    def _done(self, walker: int, networks: tuple[Evaluator, Evaluator], deals: DealTensors) -> PublicWalk:
-        """A walk that has been done. On a GPU, it is recorded when one of the same size comes again."""
+    def _done(
+        self, walker: int, networks: tuple[Evaluator, Evaluator], deals: DealTensors, iteration: int
+    ) -> PublicWalk:  # fmt: skip
+        """A walk that has been done. On a GPU, it is recorded when one of the same kind and size comes again."""
+        walk = self.walk(walker, deals, iteration)
         if self.where.device.type == "cpu":
-            return self.walk(walker, deals).done(networks)
-        size = walker, len(deals.keys)
-        self._sizes[size] += 1
-        if self._sizes[size] == 2:
-            self._recorded[size] = RecordedWalk(networks, self.walk(walker, deals))
-        recorded = self._recorded.get(size)
-        return recorded.replay(networks, deals) if recorded else self.walk(walker, deals).done(networks)
+            return walk.done(networks)
+        kind = walker, len(deals.keys), walk.solves
+        self._kinds[kind] += 1
+        if self._kinds[kind] == 2:
+            self._recorded[kind] = RecordedWalk(networks, walk)
+        recorded = self._recorded.get(kind)
+        return recorded.replay(networks, deals) if recorded else walk.done(networks)
 
     def deal_ahead(self, count: int, seed: np.random.SeedSequence) -> None:
         """On a GPU, threads deal while it trains."""
@@ -125,12 +129,12 @@ class PublicTraversals(Traversals):
         return {}
 
     @cached_property
-    def _sizes(self) -> Counter[tuple[int, int]]:
-        """How often a walk came, by walker and number of boards."""
+    def _kinds(self) -> Counter[tuple[int, int, bool]]:
+        """How often a walk came, by walker, number of boards, and whether heads are solved."""
         return Counter()
 
     @cached_property
-    def _recorded(self) -> dict[tuple[int, int], RecordedWalk]:
+    def _recorded(self) -> dict[tuple[int, int, bool], RecordedWalk]:
         return {}
 
 

@@ -16,13 +16,14 @@ replay it (`recorded.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from equipoise.deep.encoding import DeviceEncoding, Evaluator
 from equipoise.deep.fitting.cells import Cells
+from equipoise.deep.fitting.heads import HeadSums
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.fused import FusedPlay, can_fuse
 from equipoise.deep.network import Tensor, matched
@@ -30,8 +31,12 @@ from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
 from equipoise.deep.traversals.deals import BLOCKED
 from equipoise.deep.traversals.external import Sampled, Sampling
 from equipoise.deep.traversals.public_plan import PublicPlan
+from equipoise.runs.network_size import exact_streets
 
 CPU_ROWS, CUDA_ROWS = 1 << 16, 1 << 22  # pairs of hole and decision in one network call
+
+
+SOLVED_SHARE = 1 / 16  # of the samples that are kept when heads are solved: they only say how much targets vary
 
 
 class DealTensors(NamedTuple):
@@ -54,10 +59,10 @@ class PublicWalk:
 
     def __init__(
         self, where: DeviceEncoding, plan: PublicPlan, sampling: Sampling, dealer: BoardDealer, walker: int,
-        deals: DealTensors,
+        deals: DealTensors, solves: bool = False,
     ) -> None:  # fmt: skip
         self.where, self.plan, self.sampling, self.walker, self.deals = where, plan, sampling, walker, deals
-        self.encoding = where.encoding
+        self.encoding, self.solves = where.encoding, solves
         self.runouts, self.early = dealer.runouts, sorted(dealer.early, reverse=True)
         self.boards, self.holes = deals.holes.shape[:2]
         self.rows = CPU_ROWS if where.device.type == "cpu" else CUDA_ROWS
@@ -74,6 +79,7 @@ class PublicWalk:
         self.mine, self.theirs = plan.node[mine], plan.node[theirs]
         self.met = summed(self.reach[self.mine], self.meet)  # [own decision, board, hole]
         self.cells = self._cells(walker, self._gains) if self.sampling.table else None
+        self.head_sums = self._head_sums(networks[walker]) if self.solves else None
         strategies = self.sampling.table and self.sampling.strategies
         self.strategy_cells = self._cells(1 - walker, self._plays) if strategies else None
         return self
@@ -94,7 +100,8 @@ class PublicWalk:
             strategies.iteration[:] = iteration
         advantages.iteration[:] = iteration
         rows = len(self.encoding.nodes) * self.boards * self.holes
-        return Sampled(advantages, strategies, rows, _copied(self.cells), _copied(self.strategy_cells))
+        cells, strategy_cells, head_sums = map(_copied, (self.cells, self.strategy_cells, self.head_sums))
+        return Sampled(advantages, strategies, rows, cells, strategy_cells, head_sums)
 
     def _chances(self, networks: tuple[Evaluator, Evaluator]) -> Tensor:
         """[row, board, hole] the strategies of both players."""
@@ -165,7 +172,8 @@ class PublicWalk:
 
     def _advantages(self, random: torch.Generator) -> Samples:
         """Samples of the walker's decisions: each hole as often as the opponent's range comes there and meets it."""
-        often = self.met * (self.plan.keep[self.mine] / self.holes)[:, None, None]
+        share = SOLVED_SHARE if self.solves else 1.0
+        often = self.met * (share * self.plan.keep[self.mine] / self.holes)[:, None, None]
         at, board, hole = _drawn(often, random)
         node = self.mine[at]
         after = self.value[self.plan.child[node], board[:, None], hole[:, None]]
@@ -205,9 +213,30 @@ class PublicWalk:
                 found.target[decision] = (target.flatten(2) @ member).transpose(1, 2)
         return found
 
+    def _head_sums(self, network: Evaluator) -> HeadSums:
+        """Sums over all boards and holes at the walker's decisions that have something to learn, street by street."""
+        buckets, count, parts, first = self.sampling.table, self.boards * self.holes, [], 0
+        exact = exact_streets(self.encoding.tree.rules, buckets)
+        each = torch.arange(buckets, device=self.where.device)
+        for street, by_player in enumerate(self.plan.decisions):
+            own = by_player[self.walker]
+            if street in exact:
+                first += len(own)
+                continue
+            keys = self.keys[street].flatten()
+            hands = network.hands_of(keys, self.where.multi_hot_of(keys))
+            member = (self.where.buckets_of(keys, buckets)[:, None] == each).float()
+            for decision in torch.split(own, max(1, self.rows // count)):
+                weight, target = self._gains(self.plan.node[decision], slice(first, first + len(decision)))
+                first += len(decision)
+                target = torch.where(self.where.legal[decision][:, :, None, None], target, 0.0)
+                feature = network.features(hands, decision)
+                parts.append(HeadSums.of(feature, weight.flatten(1), target.flatten(2), member))
+        return HeadSums(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
+
     def _gains(self, nodes: Tensor, at: slice) -> tuple[Tensor, Tensor]:
-        """The advantages of the walker's holes; weights as in `_advantages`."""
-        keep = (self.plan.keep[nodes] / self.holes)[:, None, None]
+        """The advantages of the walker's holes; weights as in `_advantages`, of all samples and not only a share."""
+        keep = (self.plan.keep[nodes] / (self.sampling.share * self.holes))[:, None, None]
         gain = self.value[self.plan.child[nodes]] - self.value[nodes].unsqueeze(1)
         return self.met[at] * keep, gain * (keep / self.big_blind).unsqueeze(1)
 
@@ -225,9 +254,9 @@ class PublicWalk:
         return Samples(keys.view(np.uint64), nodes, np.zeros(len(nodes), np.uint32), targets)
 
 
-def _copied(cells: Cells | None) -> Cells | None:
-    """A copy: a recorded walk overwrites its results."""
-    return None if cells is None else Cells(cells.weight.clone(), cells.target.clone())
+def _copied(sums: Any) -> Any:
+    """A copy of some sums: a recorded walk overwrites its results."""
+    return None if sums is None else type(sums)(*(tensor.clone() for tensor in sums))
 
 
 def _drawn(often: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:

@@ -53,6 +53,7 @@ CASES = {
         "the same, public": PUBLIC,
         "the same, public, heads": {**PUBLIC, "heads": True},
         "the same, public, heads, table": {**PUBLIC, "heads": True, "table": 100},
+        "the same, heads solved": {**PUBLIC, "heads": True, "table": 100, "traversals": 128, "solve_heads": 20},
     }),
 }  # fmt: skip
 
