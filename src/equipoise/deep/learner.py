@@ -6,6 +6,7 @@
             add p's sampled advantages to p's memory, with iteration t
             (deep-cfr) add the opponent's strategies to its strategy memory
             train p's network on its memory; errors of iteration t count t (fitting/)
+            or, after some iterations, solve only its output layers, exactly (fitting/heads.py)
     the strategy of a network is regret matching on its outputs
 
 (Brown and others 2019; Steinberger 2019.) The average strategy is either a network trained on the strategy memories
