@@ -1,9 +1,10 @@
 """Heads by least squares: the output layer of every decision, exact for all samples of the walks since layers stay.
 
 The advantages that CFR plays by are means over all iterations, and the better the strategies, the smaller they are. A
-network that follows them by gradient steps is always late or noisy, and play that answers to late regrets goes round in
-circles. So after some iterations the layers of a network stay as they are, and its heads w are solved, decision by
-decision, for what the table leaves within its cells: with z what a head reads, z_b its mean in bucket b,
+network that follows them by gradient steps is late or noisy, and play by late regrets is the likely reason why such
+networks lost to their own tables (BENCHMARKS.md). So after some iterations the layers of a network stay as they are,
+and its heads w are solved, decision by decision, for what the table leaves within its cells: with z what a head reads,
+z_b its mean in bucket b,
 
     S w = c        S = sum of (z - z_b)(z - z_b)' + ridge,   c = sum of (z - z_b) y
 
