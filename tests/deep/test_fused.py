@@ -20,12 +20,13 @@ from naive_deep import random_networks
 
 Play = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 SHAPES = [(16, False, 0), (16, True, 0), (32, True, 7), (16, False, 255)]
+NETWORKS = 2
 
 
 def evaluator_of(hidden: int, heads: bool, table: int, device: str) -> Evaluator:
     encoding = Encoding(build_tree("leduc"), strength=table > 0)
     shape = encoding.shape(hidden, heads, table)
-    network = random_networks(shape, 1, seed=5, size=0.5)
+    network = random_networks(shape, NETWORKS, seed=7, size=0.5)
     if table:
         Network(shape, network).part["trust"].abs_().clamp_max_(1)
     return Evaluator(encoding.on(torch.device(device)), Network(shape, network.to(device)))
@@ -40,7 +41,7 @@ def twin(fused: FusedPlay, hands: Hands, decisions: torch.Tensor, found: torch.T
     """What the kernel does, decision by decision, in float32."""
     actions = fused.shape.actions
     for decision in decisions.tolist():
-        x = torch.relu(hands.cards[0] + fused.betting[decision])
+        x = torch.relu(hands.cards[fused.number] + fused.betting[decision])
         for layer, bias in zip(fused.layers, fused.biases, strict=True):
             x = torch.relu(x @ layer.float() + bias)
         spread = (x.square().mean(dim=1) - x.mean(dim=1).square() + LEAST_SPREAD).sqrt()
@@ -52,20 +53,23 @@ def twin(fused: FusedPlay, hands: Hands, decisions: torch.Tensor, found: torch.T
         found[decision] = (soft if fused.is_strategy else matched)(value, legal).T
 
 
+@pytest.mark.parametrize("number", range(NETWORKS))
 @pytest.mark.parametrize("play", [matched, soft])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize(("hidden", "heads", "table"), SHAPES)
-def test_the_kernel_gives_what_the_layers_give(hidden: int, heads: bool, table: int, device: str, play: Play) -> None:
+def test_the_kernel_gives_what_the_layers_give(
+    hidden: int, heads: bool, table: int, device: str, play: Play, number: int
+) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU")
     evaluator = evaluator_of(hidden, heads, table, device)
     assert can_fuse(evaluator) == (device == "cuda")
     hands, where = hands_of(evaluator), evaluator.where
     decisions = torch.arange(1, len(where.encoding.nodes), 2, device=device)
-    expected = play(evaluator.grid(hands, decisions)[0], where.legal[decisions].unsqueeze(1)).transpose(1, 2)
+    expected = play(evaluator.grid(hands, decisions)[number], where.legal[decisions].unsqueeze(1)).transpose(1, 2)
     shape = (len(where.encoding.nodes), where.encoding.actions, hands.cards.shape[1])
     found = torch.full(shape, -1.0, device=device)
-    fused = FusedPlay(evaluator, is_strategy=play is soft)
+    fused = FusedPlay(evaluator, is_strategy=play is soft, number=number)
     if device == "cuda":
         fused.fill(hands, decisions, found)
         assert torch.equal(fused.answers(hands, decisions), found[decisions].transpose(1, 2))

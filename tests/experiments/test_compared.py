@@ -52,6 +52,10 @@ SUMMARIES: dict[str, tuple[dict[str, Any], tuple[str, Any, Any]]] = {  # and one
         {end: {"iteration": at, "lbr_mbb": mbb} for end, at, mbb in (("first", 1, 900.0), ("last", 8, 500.0))},
         ("LBR at iteration 8, at least", "lower", 500.0),
     ),
+    "deep-cfr-flop": (
+        {"last": {"SD-CFR": {"exploitability_mbb": 20.0}, "Deep CFR": {"exploitability_mbb": 15.0}}},
+        ("Deep CFR, total of both seats", 37, 30.0),
+    ),
     "deep-cfr-leduc": (
         {"means": {"SD-CFR": [{"iteration": 500, "mean_mbb": 70.0}], "Deep CFR": []}},
         ("SD-CFR, iteration 500", 96, 70.0),

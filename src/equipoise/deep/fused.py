@@ -30,48 +30,51 @@ WARPS = 4
 def can_fuse(evaluator: Evaluator) -> bool:
     """Whether there is a kernel for a network, and a GPU to run it."""
     network = evaluator.network
-    fits = network.shape.hidden in WIDTHS and network.shape.actions <= ACTIONS and len(network.parameters) == 1
+    fits = network.shape.hidden in WIDTHS and network.shape.actions <= ACTIONS
     return triton is not None and fits and evaluator.where.device.type == "cuda"
 
 
 class FusedPlay:
-    """The weights of one network, as the kernel reads them."""
+    """The weights of one network of a stack, as the kernel reads them."""
 
-    def __init__(self, evaluator: Evaluator, is_strategy: bool = False) -> None:
-        self.is_strategy = is_strategy
-        part, shape = evaluator.network.part, evaluator.network.shape
+    def __init__(self, evaluator: Evaluator, is_strategy: bool = False, number: int = 0) -> None:
+        self.is_strategy, self.number = is_strategy, number
+        part, shape = {name: part[number] for name, part in evaluator.network.part.items()}, evaluator.network.shape
         legal = evaluator.where.legal
         one = torch.eye(shape.hidden, device=legal.device)
         self.shape = shape
-        self.betting = evaluator.betting[0].contiguous()
-        self.layers = [(part[name][0] + one).half().contiguous() for name in ("joint2", "joint3")]
-        self.biases = [part[f"{name}_bias"][0].contiguous() for name in ("joint2", "joint3")]
+        self.betting = evaluator.betting[number].contiguous()
+        self.layers = [(part[name] + one).half().contiguous() for name in ("joint2", "joint3")]
+        self.biases = [part[f"{name}_bias"].contiguous() for name in ("joint2", "joint3")]
         weight, bias = part["out"], part["out_bias"].expand(shape.decisions, -1)
         if shape.heads:
-            weight, bias = weight + part["head"][0], bias + part["head_bias"][0]
+            weight, bias = weight + part["head"], bias + part["head_bias"]
         weight = (weight - weight.mean(dim=-2, keepdim=True)).expand(shape.decisions, -1, -1)
         if shape.table:
-            weight, bias = weight * part["trust"][0].unsqueeze(1), bias * part["trust"][0]
+            weight, bias = weight * part["trust"].unsqueeze(1), bias * part["trust"]
         self.out = _padded(weight).half()  # [decision, hidden, action]
-        self.out_bias, self.scale = _padded(bias), _padded(part["scale"][0])  # [decision, action]
+        self.out_bias, self.scale = _padded(bias), _padded(part["scale"])  # [decision, action]
         self.legal = _padded(legal.float())
-        self.table = part["table"][0].contiguous() if shape.table else self.scale
+        self.table = part["table"].contiguous() if shape.table else self.scale
 
     def answers(self, hands: Hands, decision: Tensor) -> Tensor:
         """[decision, hand, action] the probabilities of all hands at some decisions."""
-        found = torch.empty((self.shape.decisions, self.shape.actions, hands.cards.shape[1]), device=decision.device)
-        self.fill(hands, decision, found)
-        return found[decision].transpose(1, 2)
+        found = torch.empty((len(decision), self.shape.actions, hands.cards.shape[1]), device=decision.device)
+        self.fill(hands, decision, found, torch.arange(len(decision), device=decision.device))
+        return found.transpose(1, 2)
 
     @torch.inference_mode()
-    def fill(self, hands: Hands, decision: Tensor, found: Tensor) -> None:
-        """The probabilities of all hands at some decisions. OUT: float[decision, action, hand], at these decisions."""
-        cards, shape = hands.cards[0].half().contiguous(), self.shape
+    def fill(self, hands: Hands, decision: Tensor, found: Tensor, row: Tensor | None = None) -> None:
+        """The probabilities of all hands at some decisions. OUT: float[row, action, hand], in a row for each of them;
+        without rows, that of its number.
+        """
+        cards, shape = hands.cards[self.number].half().contiguous(), self.shape
         grid = (-(-len(cards) // BLOCK), -(-len(decision) // GROUP))
         kernel: Any = play_kernel
         kernel[grid](
             cards, hands.bucket if shape.table else decision, self.betting, *self.layers, *self.biases, self.out,
-            self.out_bias, self.scale, self.legal, self.table, decision, found, len(cards), len(decision),
+            self.out_bias, self.scale, self.legal, self.table, decision, decision if row is None else row, found,
+            len(cards), len(decision),
             SOFT=self.is_strategy, BUCKETS=shape.table, ACTIONS=shape.actions, HIDDEN=shape.hidden, PADDED=ACTIONS,
             LEAST=LEAST_SPREAD, BLOCK=BLOCK, GROUP=GROUP, num_warps=WARPS,
         )  # fmt: skip
@@ -86,11 +89,11 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
     def play_kernel(  # type: ignore[no-untyped-def]
-        cards, bucket, betting, layer2, layer3, bias2, bias3, out, out_bias, scale, legal, table, decision, found,
+        cards, bucket, betting, layer2, layer3, bias2, bias3, out, out_bias, scale, legal, table, decision, row, found,
         hands, decisions, SOFT: tl.constexpr, BUCKETS: tl.constexpr, ACTIONS: tl.constexpr, HIDDEN: tl.constexpr,
         PADDED: tl.constexpr, LEAST: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
     ):  # fmt: skip
-        """IN: half[hand, hidden], int64[hand], float[decision, hidden], weights; OUT: float[decision, action, hand]."""
+        """IN: half[hand, hidden], int64[hand], float[decision, hidden], weights; OUT: float[row, action, hand]."""
         hand = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         inside = hand < hands
         k, a = tl.arange(0, HIDDEN), tl.arange(0, PADDED)
@@ -129,5 +132,5 @@ if triton is not None:
                     best = (shown >= highest).to(tl.float32)
                     best = best / tl.sum(best, axis=1)[:, None]
                     chance = tl.where((total > 0)[:, None], positive / tl.maximum(total, 1e-30)[:, None], best)
-                place = (here * ACTIONS + a[None, :]) * hands + hand[:, None]
+                place = (tl.load(row + at) * ACTIONS + a[None, :]) * hands + hand[:, None]
                 tl.store(found + place, chance, mask=inside[:, None] & (a < ACTIONS)[None, :])

@@ -22,7 +22,7 @@ import torch
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.jit import F32, I64, U8, U64
 from equipoise.deep.encoding import DeviceEncoding, Evaluator, Hands
-from equipoise.deep.fused import FusedPlay, can_fuse
+from equipoise.deep.fused import BLOCK, FusedPlay, can_fuse
 from equipoise.deep.network import Network, NetworkShape, Tensor, matched, soft
 from equipoise.games.rules import PLAYERS
 from equipoise.tree.betting_tree import DEAL, DECISION, BettingTree
@@ -108,11 +108,14 @@ class Mixture:
         return one, two
 
     @cached_property
-    def fused(self) -> tuple[FusedPlay, ...]:
-        """The kernels of both players' networks, if there is one network each and a GPU."""
+    def fused(self) -> tuple[list[FusedPlay], ...]:
+        """[player][network] the kernels of networks on a GPU; none where there is no kernel."""
         if not all(can_fuse(evaluator) for evaluator in self.evaluators):
             return ()
-        return tuple(FusedPlay(evaluator, self.is_strategy) for evaluator in self.evaluators)
+        return tuple(
+            [FusedPlay(evaluator, self.is_strategy, number) for number in range(self.count)]
+            for evaluator in self.evaluators
+        )
 
     @cached_property
     def _shares(self) -> Tensor:
@@ -239,8 +242,8 @@ class StreetWalk:
         while first < len(plan.nodes):
             chunk = np.arange(first, self._end(first, size))
             decision = where.index(where.encoding.decision[plan.nodes[chunk]])
-            if mixture.fused:
-                chances = mixture.fused[self.player].answers(hands, decision).unsqueeze(0)
+            if len(self.keys) >= BLOCK and mixture.fused:
+                chances = torch.stack([one.answers(hands, decision) for one in mixture.fused[self.player]])
             else:
                 chances = mixture._play(evaluator.grid(hands, decision), decision)
             if self.exits is None:

@@ -30,6 +30,7 @@ _HOMES = {
     "deep-cfr-figure-6": "deep_cfr.heat_maps:FIGURE_6",
     "deep-cfr-figure-7": "deep_cfr.heat_maps:FIGURE_7",
     "deep-cfr-figure-8": "deep_cfr.figure_8",
+    "deep-cfr-flop": "deep_cfr.flop",
     "deep-cfr-leduc": "deep_cfr.leduc",
     "deep-cfr-variants": "deep_cfr.variants",
     "lbr-table": "lisy_bowling.table_3",

@@ -27,6 +27,7 @@ from equipoise.deep.fitting.heads import HeadSums
 from equipoise.deep.fitting.reservoir import Samples
 from equipoise.deep.fused import FusedPlay, can_fuse
 from equipoise.deep.network import Tensor, matched
+from equipoise.deep.torch_door import full_precision
 from equipoise.deep.traversals.board_deals import BoardDealer, BoardDeals
 from equipoise.deep.traversals.deals import BLOCKED
 from equipoise.deep.traversals.external import Sampled, Sampling
@@ -71,17 +72,18 @@ class PublicWalk:
     def done(self, networks: tuple[Evaluator, Evaluator]) -> PublicWalk:
         """Answer, walk down, walk up, and sum all samples by percentile bucket."""
         plan, walker = self.plan, self.walker
+        mine, theirs = (torch.cat([by_player[p] for by_player in plan.decisions]) for p in (walker, 1 - walker))
+        self.mine, self.theirs = plan.node[mine], plan.node[theirs]
         self._read_deals()
         self.chance = self._chances(networks)
         self.reach = self._reaches()
-        self.value = self._values()
-        mine, theirs = (torch.cat([by_player[p] for by_player in plan.decisions]) for p in (walker, 1 - walker))
-        self.mine, self.theirs = plan.node[mine], plan.node[theirs]
-        self.met = summed(self.reach[self.mine], self.meet)  # [own decision, board, hole]
-        self.cells = self._cells(walker, self._gains) if self.sampling.table else None
+        with full_precision():  # TF32 cuts numbers off: sums would be too small, and advantages are their differences
+            self.value = self._values()
+            self.met = summed(self.reach[self.mine], self.meet)  # [own decision, board, hole]
+            self.cells = self._cells(walker, self._gains) if self.sampling.table else None
+            strategies = self.sampling.table and self.sampling.strategies
+            self.strategy_cells = self._cells(1 - walker, self._plays) if strategies else None
         self.head_sums = self._head_sums(networks[walker]) if self.solves else None
-        strategies = self.sampling.table and self.sampling.strategies
-        self.strategy_cells = self._cells(1 - walker, self._plays) if strategies else None
         return self
 
     def _read_deals(self) -> None:
