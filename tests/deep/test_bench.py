@@ -8,7 +8,8 @@ import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
 from equipoise.bench.deep import step_flops
-from equipoise.deep.fitting.on_cpu import BatchTensors, backward
+from equipoise.deep.fitting.batch_tensors import BatchTensors
+from equipoise.deep.fitting.gradient import backward
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.network import Network
 from equipoise.runs.deep_recipe import DeepRecipe

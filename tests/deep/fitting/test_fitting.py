@@ -17,8 +17,9 @@ from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
 from equipoise.deep.fitting.batches import Batches, Merged
+from equipoise.deep.fitting.gradient import backward
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import FitSettings, backward, rate_share, train_network
+from equipoise.deep.fitting.on_cpu import FitSettings, rate_share, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.network import CONSTANTS, Network, NetworkShape
 from naive_deep import cards_of_key, legal_softmax, network_output, on_cpu, random_networks, random_samples

@@ -1,6 +1,6 @@
 """Training on a GPU: a copy of the memory is there, and a step of constant shape is recorded once as a CUDA graph.
 
-A step of `on_cpu.py` starts some hundred small operations; each would cost more to start than to run. Replaying a
+A step (`gradient.py`) starts some hundred small operations; each would cost more to start than to run. Replaying a
 recorded step costs one start. Shapes are constant because nothing is merged: hands repeat rarely in the games that are
 worth a GPU. Samples are drawn with torch's generator, so the numbers differ from those of a CPU.
 """
@@ -15,8 +15,9 @@ import torch
 from equipoise.deep.encoding import DeviceEncoding
 from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.batch_tensors import BatchTensors
+from equipoise.deep.fitting.gradient import backward
 from equipoise.deep.fitting.memory import Memory
-from equipoise.deep.fitting.on_cpu import FitSettings, backward, rate_share, set_constants
+from equipoise.deep.fitting.on_cpu import FitSettings, rate_share, set_constants
 from equipoise.deep.fitting.reservoir import HELD
 from equipoise.deep.fitting.trust import HELD_BATCHES, judge
 from equipoise.deep.network import Network, NetworkShape, Tensor

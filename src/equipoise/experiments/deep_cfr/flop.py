@@ -1,7 +1,7 @@
 """Deep CFR against SD-CFR on flop hold'em: exact exploitability of two average strategies of the same training.
 
-Brown and others (2019) give the exploitability of Deep CFR and of NFSP, in total of both seats; we give the mean of both
-seats, and compare twice that. Both averages come from the same traversals and advantage networks, as on Leduc
+Brown and others (2019) give the exploitability of Deep CFR and of NFSP, in total of both seats; we give the mean of
+both seats, and compare twice that. Both averages come from the same traversals and advantage networks, as on Leduc
 (`leduc.py`). Training time does not count measuring, nor the training of the average-strategy network, which is given
 beside it. The quick version is a short training on a CPU, measured on sampled flops; `full` is for a GPU and exact.
 """
@@ -94,7 +94,7 @@ def trained(dose: Dose, say: Say, threads: int) -> list[dict[str, Any]]:
                 "curve": curve, "seconds": spent, "iteration": learner.iteration, "average_seconds": average,
                 "exploitability_mbb": found.exploitability, "ci95_mbb": found.ci95_mbb,
             })  # fmt: skip
-            say("{seconds:.0f} s, {iteration} iterations: {curve} {exploitability_mbb:.1f} mbb/g".format(**rows[-1]))
+            say(f"{spent:.0f} s, {learner.iteration} iterations: {curve} {found.exploitability:.1f} mbb/g")
     return rows
 
 
