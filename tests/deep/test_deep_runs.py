@@ -207,6 +207,15 @@ def test_solved_heads_need_what_they_are_solved_from() -> None:
             recipe(solve_heads=3, **{**more, name: False})
 
 
+def test_without_an_average_network_a_table_plays() -> None:
+    alone = {"algorithm": "deep-cfr", "average_steps": 0, "sums": 0}
+    with pytest.raises(InputError, match="without steps of the average network its table plays: set table, or"):
+        recipe(**alone)
+    tables = [recipe(strength=True, table=2, **{**alone, "average_steps": steps}) for steps in (0, 20)]
+    one, two = (cost_of(chosen).samples_bytes for chosen in tables)
+    assert two - one == 2 * 500 * bytes_per_sample(3)  # the strategies have no samples
+
+
 def test_memories_larger_than_ram_are_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"GB of memory and .* GB are free; use a smaller deep\.memory") as refused:
         train(recipe(memory=10**13, sums=0), tmp_path / "run", 2)

@@ -43,8 +43,8 @@ def tree_of(game: str) -> BettingTree:
 
 @cache
 def trained(game: str, algorithm: str, iterations: int, seed: int = 1, **more: Any) -> Mixture:
-    settings = {**{"kuhn": KUHN, "leduc": LEDUC}[game], **more}
-    recipe = DeepRecipe(algorithm=algorithm, average_steps=1000, memory=200_000, device="cpu", **settings)
+    settings = {"average_steps": 1000, **{"kuhn": KUHN, "leduc": LEDUC}[game], **more}
+    recipe = DeepRecipe(algorithm=algorithm, memory=200_000, device="cpu", **settings)
     solver = DeepCFR(tree_of(game), recipe, seed=seed)
     if algorithm == "deep-cfr" and iterations == 0:
         return Mixture(solver.where, solver.shape, _untrained(solver), np.ones(1, np.float32), is_strategy=True)
@@ -87,8 +87,14 @@ def test_kuhn_is_learnt(algorithm: str) -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "more"),
-    [("sd-cfr", {}), ("sd-cfr", PUBLIC), ("sd-cfr", {**PUBLIC, **BESIDE}), ("deep-cfr", {**PUBLIC, **BESIDE})],
-    ids=["external", "public", "public, table", "public, table, average"],
+    [
+        ("sd-cfr", {}),
+        ("sd-cfr", PUBLIC),
+        ("sd-cfr", {**PUBLIC, **BESIDE}),
+        ("deep-cfr", {**PUBLIC, **BESIDE}),
+        ("deep-cfr", {**PUBLIC, **BESIDE, "average_steps": 0}),
+    ],
+    ids=["external", "public", "public, table", "public, table, average", "public, average table"],
 )
 def test_leduc_is_learnt(algorithm: str, more: dict[str, Any]) -> None:
     assert exploited(trained("leduc", algorithm, LEDUC_ITERATIONS, **more)) < LEDUC_BOUND
@@ -122,6 +128,33 @@ def test_a_resumed_run_has_the_same_bits(algorithm: str) -> None:
     assert not np.array_equal(state["networks"], different["networks"])
     one, two = (solver.mixture().parameters for solver in (whole, second))
     assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+def test_an_average_table_plays_the_mean_strategy_of_each_bucket() -> None:
+    more = {**TINY, **PUBLIC, **BESIDE, "hidden": 8, "warm_start": True}
+    recipe = DeepRecipe(algorithm="deep-cfr", average_steps=0, device="cpu", **more)
+    solver, trains = (
+        DeepCFR(tree_of("leduc"), chosen) for chosen in (recipe, recipe.model_copy(update={"average_steps": 9}))
+    )
+    for one in (solver, trains):
+        one.run(12)
+    mixture, alone = solver.mixture(), trains.mixture(table_alone=True)
+    assert all(torch.equal(a, b) for a, b in zip(mixture.parameters, alone.parameters, strict=True))
+    assert not torch.equal(trains.mixture().parameters[0], alone.parameters[0])
+    encoding, spread = solver.encoding, 0.0
+    for player, memory in enumerate(solver.strategies):
+        assert memory.rest.capacity == 1
+        for decision in np.flatnonzero(encoding.tree.player[encoding.nodes] == player):
+            legal, node = encoding.legal[decision], int(encoding.nodes[decision])
+            mean = memory.table()[decision].numpy()[:, legal] + 1e-6
+            mean /= mean.sum(axis=1, keepdims=True)
+            board = [0] if encoding.tree.street[node] else []
+            holes = np.arange(len(board), 6, dtype=np.uint8)[:, np.newaxis]
+            keys = torch.from_numpy(encoding.hands.of_board(board, holes).view(np.int64))
+            played = mixture.rows(node, board, holes)
+            assert np.allclose(played, mean[solver.where.buckets_of(keys, recipe.table).numpy()], atol=1e-4)
+            spread = max(spread, float(np.ptp(played, axis=0).max()))
+    assert spread > 0.3  # buckets differ
 
 
 @pytest.mark.parametrize("keep", [1, 2, 5])

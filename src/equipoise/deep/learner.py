@@ -10,8 +10,8 @@
     the strategy of a network is regret matching on its outputs
 
 (Brown and others 2019; Steinberger 2019.) The average strategy is either a network trained on the strategy memories
-(deep-cfr), or the networks of all iterations, each weighted by its iteration (sd-cfr; `mixture.py`). Random numbers are
-those of (seed, iteration, player): a resumed run needs no generator state.
+(deep-cfr) or the table of their means, or the networks of all iterations, each weighted by its iteration (sd-cfr;
+`mixture.py`). Random numbers are those of (seed, iteration, player): a resumed run needs no generator state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.heads import HeadSums, put_heads
-from equipoise.deep.fitting.memory import Memory
+from equipoise.deep.fitting.memory import LEAST_ALONE, Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, set_constants, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
@@ -76,12 +76,13 @@ class DeepCFR:
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
             self.average_optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
-            self.strategies = [self._memory(player) for player in range(PLAYERS)]
+            most = settings.memory if settings.average_steps else 1
+            self.strategies = [self._memory(player, most=most) for player in range(PLAYERS)]
 
-    def _memory(self, player: int, hidden: int = 0) -> Memory:
+    def _memory(self, player: int, hidden: int = 0, most: int = 0) -> Memory:
         settings = self.settings
         return Memory(
-            self.where, player, settings.memory, settings.weight_power, settings.sums, settings.table, hidden
+            self.where, player, most or settings.memory, settings.weight_power, settings.sums, settings.table, hidden
         )  # fmt: skip
 
     @staticmethod
@@ -205,10 +206,13 @@ class DeepCFR:
                 head = f"{what} {player} "
                 memories[player].restore({name: state[head + name] for name in memories[player].arrays()})
 
-    def mixture(self, algorithm: str = "") -> Mixture:
-        """The average strategy: the networks of all iterations, or a network trained on the strategy memories."""
+    def mixture(self, algorithm: str = "", *, table_alone: bool = False) -> Mixture:
+        """The average strategy: the networks of all iterations, or a network trained on the strategy memories, or
+        (`table_alone`) their table.
+        """
         if (algorithm or self.settings.algorithm) == DEEP_CFR:
-            return Mixture(self.where, self.shape, self._average_networks(), np.ones(1, np.float32), is_strategy=True)
+            make = self._mean_tables if table_alone or not self.settings.average_steps else self._average_networks
+            return Mixture(self.where, self.shape, make(), np.ones(1, np.float32), is_strategy=True)
         one, two = (torch.from_numpy(np.stack(kept)).to(self.where.device) for kept in self.snapshots)
         weights = np.array(self.snapshot_iterations, np.float32) ** np.float32(self.settings.weight_power)
         return Mixture(self.where, self.shape, (one, two), weights)
@@ -223,4 +227,14 @@ class DeepCFR:
             adam = self.average_optimisers[player]
             adam.reset()
             found.append(self._fit(self._fresh(player), adam, memory, how, self._seed(AVERAGE, player))[0][None])
+        return found[0], found[1]
+
+    def _mean_tables(self) -> tuple[Tensor, Tensor]:
+        """The mean strategy by decision and percentile bucket, as a network that says nothing beside its table."""
+        found = []
+        for player, memory in enumerate(self.strategies):
+            network = Network(self.shape, self._fresh(player)[None])
+            set_constants(network, memory, FitSettings(0, 0, 0.0, is_strategy=True))
+            network.part["table"][0].copy_(memory.log_table(LEAST_ALONE))
+            found.append(network.parameters)
         return found[0], found[1]

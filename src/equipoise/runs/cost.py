@@ -132,7 +132,8 @@ def _deep_cost(recipe: Recipe, deep: DeepRecipe, layout: SlotLayout) -> Cost:
     network = PLAYERS * FLOAT * vector_length(tree, deep.hidden, deep.strength, deep.heads, deep.table)
     memories = PLAYERS if deep.algorithm == "sd-cfr" else 2 * PLAYERS
     kept_samples = deep.memory if needs_reservoir(tree, deep.sums, deep.table) else 1
-    samples = memories * kept_samples * bytes_per_sample(actions)
+    with_samples = memories if deep.average_steps else PLAYERS
+    samples = with_samples * kept_samples * bytes_per_sample(actions)
     samples += memories // PLAYERS * bytes_of_sums(tree, deep.sums, deep.table)
     samples += bytes_of_heads(tree, deep.hidden, deep.table) if deep.solve_heads else 0
     kept = 1

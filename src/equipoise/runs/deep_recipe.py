@@ -44,7 +44,8 @@ class DeepRecipe(CheckedModel):
     solve_heads: int = Field(default=0, ge=0, le=MOST_COUNT)
     warm_start: bool = False  # continue the last iteration's network instead of starting from a random one
     weight_power: float = Field(default=1.0, ge=0, le=10)  # iteration t counts t to this power; 1 is linear
-    average_steps: int = Field(default=2000, ge=1, le=10_000_000)  # of the average-strategy network (deep-cfr)
+    # Of the average-strategy network (deep-cfr); 0: there is none, and the table of mean strategies plays.
+    average_steps: int = Field(default=2000, ge=0, le=10_000_000)
     keep: int = Field(default=0, ge=0, le=100_000)  # networks of sd-cfr to keep, evenly spaced; 0: all
     device: Literal["auto", "cpu", "cuda"] = "auto"  # not part of the fingerprint
 
@@ -60,6 +61,10 @@ class DeepRecipe(CheckedModel):
             raise ValueError("a table has a row for each percentile bucket: set strength to true")
         if self.solve_heads and not (self.heads and self.table and self.sampling == "public" and self.warm_start):
             raise ValueError("solve_heads needs heads, a table, public sampling and warm_start: set all of them")
+        if not (self.average_steps or self.table):
+            raise ValueError(
+                "without steps of the average network its table plays: set table, or average_steps above 0"
+            )
         if self.holes < 2 and self.sampling == "public":
             raise ValueError("public sampling deals holes that both players may have: set holes to 2 or more")
         if self.keep and self.algorithm != "sd-cfr":

@@ -30,7 +30,8 @@ from equipoise.deep.network import Tensor
 from equipoise.runs.network_size import exact_streets, streets_with_sums
 
 FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell of the table for a mean of its own
-LEAST_CHANCE = 1e-3  # of an action in the table of a strategy, whose logarithm is taken
+LEAST_CHANCE = 1e-3  # of an action in the table beside a network of strategies: its logarithm stays learnable
+LEAST_ALONE = 1e-6  # where the table plays alone
 ELSEWHERE = -1  # in the reservoir
 EXACT = -2  # in the table, which has a bucket for every hand of the street
 
@@ -214,9 +215,9 @@ class Memory:
         """Of a sample, on average."""
         return self.weight / max(self.seen, 1) + 1e-30
 
-    def log_table(self) -> Tensor:
+    def log_table(self, least: float = LEAST_CHANCE) -> Tensor:
         """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
-        return (self.table() + LEAST_CHANCE).log_()
+        return (self.table() + least).log_()
 
     @cached_property
     def _spots(self) -> tuple[I64, I64]:

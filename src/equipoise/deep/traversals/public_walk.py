@@ -77,7 +77,7 @@ class PublicWalk:
         self._read_deals()
         self.chance = self._chances(networks)
         self.reach = self._reaches()
-        with full_precision():  # TF32 cuts numbers off: sums would be too small, and advantages are their differences
+        with full_precision():  # advantages are small differences of large sums: 10 bits of mantissa are few
             self.value = self._values()
             self.met = summed(self.reach[self.mine], self.meet)  # [own decision, board, hole]
             self.cells = self._cells(walker, self._gains) if self.sampling.table else None

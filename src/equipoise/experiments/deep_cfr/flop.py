@@ -1,9 +1,11 @@
-"""Deep CFR against SD-CFR on flop hold'em: exact exploitability of two average strategies of the same training.
+"""Deep CFR against SD-CFR on flop hold'em: exact exploitability of average strategies of the same training.
 
 Brown and others (2019) give the exploitability of Deep CFR and of NFSP, in total of both seats; we give the mean of
-both seats, and compare twice that. Both averages come from the same traversals and advantage networks, as on Leduc
-(`leduc.py`). Training time does not count measuring, nor the training of the average-strategy network, which is given
-beside it. The quick version is a short training on a CPU, measured on sampled flops; `full` is for a GPU and exact.
+both seats, and compare twice that. The averages come from the same traversals and advantage networks, as on Leduc
+(`leduc.py`): the networks of all iterations, an average-strategy network, and its table alone, which has the mean
+strategy of every percentile bucket. Training time does not count measuring, nor the training of the average-strategy
+network, which is given beside it. The quick version is a short training on a CPU, measured on sampled flops; `full` is
+for a GPU and exact.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ from equipoise.measure.report import plain_log, write_report
 NAME = "deep-cfr-flop"
 ABOUT = "flop hold'em: Deep CFR and SD-CFR from the same traversals, exploitability against seconds (3 minutes)"
 GAME = "holdem.flop"
+CURVES: dict[str, tuple[str, bool]] = {  # algorithm, whether the table plays alone
+    **{curve: (algorithm, False) for algorithm, curve in ALGORITHMS.items()},
+    "Deep CFR, its table alone": ("deep-cfr", True),
+}
 PUBLISHED = {"Deep CFR": 37, "NFSP": 47}  # mbb/g, total of both seats
 
 
@@ -33,11 +39,11 @@ class Dose(NamedTuple):
 
 
 SETTINGS: dict[str, Any] = {
-    "growth": 1, "learning_rate": 0.003, "rate_half": 100, "warm_start": True, "thin": 0.5, "strength": True,
+    "growth": 1, "learning_rate": 0.003, "warm_start": True, "thin": 0.5, "strength": True,
     "heads": True, "table": 255, "sampling": "public", "holes": 16,
 }  # fmt: skip
 SMALL = {
-    "hidden": 32, "traversals": 128, "steps": 15, "batch": 1024, "memory": 2_000_000, "average_steps": 1000, "keep": 32,
+    "hidden": 32, "traversals": 128, "steps": 30, "batch": 1024, "memory": 2_000_000, "average_steps": 1000, "keep": 32,
     "device": "cpu",
 }  # fmt: skip
 LARGE = {
@@ -49,12 +55,12 @@ FULL = Dose((100.0, 300.0), None, {**SETTINGS, **LARGE})
 
 
 def run(out: Path, full: bool, say: Say) -> dict[str, Any]:
-    """Both curves; `full` trains wider networks for five minutes and uses a GPU if there is one."""
+    """All curves; `full` trains wider networks for five minutes and uses a GPU if there is one."""
     return compare_averages(out, FULL if full else QUICK, say)
 
 
 def compare_averages(out: Path, dose: Dose, say: Say, threads: int = 0) -> dict[str, Any]:
-    """Train once, measure both averages, and write the three files."""
+    """Train once, measure all averages, and write the three files."""
     rows = trained(dose, say, thread_count(threads))
     summary = {
         "experiment": NAME,
@@ -62,7 +68,7 @@ def compare_averages(out: Path, dose: Dose, say: Say, threads: int = 0) -> dict[
         "settings": dose.settings,
         "flops": dose.flops or "all",
         "unit": "mbb/g, mean of both seats; published: total of both seats",
-        "last": {curve: [row for row in rows if row["curve"] == curve][-1] for curve in ALGORITHMS.values()},
+        "last": {curve: [row for row in rows if row["curve"] == curve][-1] for curve in CURVES},
         "published_total_mbb": PUBLISHED,
     }
     write_report(out / NAME, summary, rows, _draw)
@@ -70,7 +76,7 @@ def compare_averages(out: Path, dose: Dose, say: Say, threads: int = 0) -> dict[
 
 
 def trained(dose: Dose, say: Say, threads: int) -> list[dict[str, Any]]:
-    """One training: both averages after some seconds."""
+    """One training: all averages after some seconds."""
     from equipoise.agents.network import NetworkAgent
     from equipoise.deep.learner import DeepCFR
     from equipoise.measure.best_response import exploitability
@@ -85,9 +91,9 @@ def trained(dose: Dose, say: Say, threads: int) -> list[dict[str, Any]]:
             start = time.perf_counter()
             learner.run(1)
             spent += time.perf_counter() - start
-        for algorithm, curve in ALGORITHMS.items():
+        for curve, (algorithm, table_alone) in CURVES.items():
             start = time.perf_counter()
-            agent = NetworkAgent(f"{algorithm} {learner.iteration}", learner.mixture(algorithm))
+            agent = NetworkAgent(f"{curve} {learner.iteration}", learner.mixture(algorithm, table_alone=table_alone))
             average = time.perf_counter() - start
             found = exploitability(GAME, agent, sample_flops=dose.flops, threads=threads)
             rows.append({
@@ -113,7 +119,7 @@ def _total(curve: str) -> str:
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
-    for number, curve in enumerate(ALGORITHMS.values()):
+    for number, curve in enumerate(CURVES):
         mine = [row for row in rows if row["curve"] == curve]
         values, half = [row["exploitability_mbb"] for row in mine], [row["ci95_mbb"] or 0 for row in mine]
         axes.errorbar([row["seconds"] for row in mine], values, half, fmt="o-", capsize=3, color=f"C{number}",
@@ -123,5 +129,5 @@ def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
     plain_log(axes, "y")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("exploitability, mbb/g, mean of both seats")
-    axes.set_title("Flop hold'em: two averages of the same training")
+    axes.set_title("Flop hold'em: average strategies of the same training")
     axes.legend(fontsize=8)
