@@ -146,7 +146,7 @@ def test_an_average_table_plays_the_mean_strategy_of_each_bucket() -> None:
         assert memory.rest.capacity == 1
         for decision in np.flatnonzero(encoding.tree.player[encoding.nodes] == player):
             legal, node = encoding.legal[decision], int(encoding.nodes[decision])
-            mean = memory.table()[decision].numpy()[:, legal] + 1e-6
+            mean = memory.cells.means(0.1 * memory.usual_weight)[decision].numpy()[:, legal] + 1e-6
             mean /= mean.sum(axis=1, keepdims=True)
             board = [0] if encoding.tree.street[node] else []
             holes = np.arange(len(board), 6, dtype=np.uint8)[:, np.newaxis]

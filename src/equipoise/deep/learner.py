@@ -26,7 +26,7 @@ from equipoise.core.arrays import F32
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.heads import HeadSums, put_heads
-from equipoise.deep.fitting.memory import LEAST_ALONE, Memory
+from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, set_constants, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
@@ -235,6 +235,6 @@ class DeepCFR:
         for player, memory in enumerate(self.strategies):
             network = Network(self.shape, self._fresh(player)[None])
             set_constants(network, memory, FitSettings(0, 0, 0.0, is_strategy=True))
-            network.part["table"][0].copy_(memory.log_table(LEAST_ALONE))
+            network.part["table"][0].copy_(memory.log_table(alone=True))
             found.append(network.parameters)
         return found[0], found[1]

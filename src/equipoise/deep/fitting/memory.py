@@ -31,7 +31,8 @@ from equipoise.runs.network_size import exact_streets, streets_with_sums
 
 FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell of the table for a mean of its own
 LEAST_CHANCE = 1e-3  # of an action in the table beside a network of strategies: its logarithm stays learnable
-LEAST_ALONE = 1e-6  # where the table plays alone
+LEAST_ALONE = 1e-6  # where the table plays alone, and nothing is to be learnt
+FEW_ALONE = 0.1  # there, a cell with few samples is what they say
 ELSEWHERE = -1  # in the reservoir
 EXACT = -2  # in the table, which has a bucket for every hand of the street
 
@@ -215,9 +216,10 @@ class Memory:
         """Of a sample, on average."""
         return self.weight / max(self.seen, 1) + 1e-30
 
-    def log_table(self, least: float = LEAST_CHANCE) -> Tensor:
-        """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies."""
-        return (self.table() + least).log_()
+    def log_table(self, *, alone: bool = False) -> Tensor:
+        """[decision, bucket, action] logarithms of the mean strategy, for a network of strategies, or to play alone."""
+        least, few = (LEAST_ALONE, FEW_ALONE) if alone else (LEAST_CHANCE, FEW)
+        return (self.cells.means(few * self.usual_weight) + least).log_()
 
     @cached_property
     def _spots(self) -> tuple[I64, I64]:
