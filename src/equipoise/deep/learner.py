@@ -70,19 +70,19 @@ class DeepCFR:
         self.networks = [self._fresh(player) for player in range(PLAYERS)]
         self.optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
         solved = settings.hidden if settings.solve_heads else 0
-        self.memories = [self._memory(player, solved) for player in range(PLAYERS)]
+        self.memories = [self._memory(player, settings.memory, solved) for player in range(PLAYERS)]
         self.snapshots: list[list[F32]] = [[self._array(network)] for network in self.networks]
         self.snapshot_iterations = [1]  # the strategy of iteration 1 is uniform
         self.stride = 1  # iterations between snapshots
         if DEEP_CFR in self.algorithms:
             self.average_optimisers = [Adam(self.shape.parameters, self.where.device) for _ in range(PLAYERS)]
-            most = settings.memory if settings.average_steps else 1
-            self.strategies = [self._memory(player, most=most) for player in range(PLAYERS)]
+            capacity = settings.memory if settings.average_steps else 1
+            self.strategies = [self._memory(player, capacity) for player in range(PLAYERS)]
 
-    def _memory(self, player: int, hidden: int = 0, most: int = 0) -> Memory:
+    def _memory(self, player: int, capacity: int, hidden: int = 0) -> Memory:
         settings = self.settings
         return Memory(
-            self.where, player, most or settings.memory, settings.weight_power, settings.sums, settings.table, hidden
+            self.where, player, capacity, settings.weight_power, settings.sums, settings.table, hidden
         )  # fmt: skip
 
     @staticmethod
@@ -235,6 +235,5 @@ class DeepCFR:
         for player, memory in enumerate(self.strategies):
             network = Network(self.shape, self._fresh(player)[None])
             set_constants(network, memory, FitSettings(0, 0, 0.0, is_strategy=True))
-            network.part["table"][0].copy_(memory.log_table(alone=True))
             found.append(network.parameters)
         return found[0], found[1]

@@ -73,11 +73,11 @@ def set_constants(network: Network, memory: Memory, settings: FitSettings) -> F3
     if not settings.is_strategy:
         network.part["scale"][0].copy_(torch.from_numpy(memory.scales(by_decision=settings.scales)))
     scale = network.part["scale"][0]
-    if network.shape.table:
-        table = memory.log_table() if settings.is_strategy else memory.table().div_(scale.unsqueeze(1))
-        network.part["table"][0].copy_(table)
-        if settings.is_strategy:
-            network.part["trust"][0].copy_(memory.has_rest.expand(scale.shape))
+    if network.shape.table and settings.is_strategy:
+        network.part["table"][0].copy_(memory.log_table(alone=not settings.steps))
+        network.part["trust"][0].copy_(memory.has_rest.expand(scale.shape))
+    elif network.shape.table:
+        network.part["table"][0].copy_(memory.table().div_(scale.unsqueeze(1)))
     found: F32 = scale.cpu().numpy()
     return found
 
