@@ -1,4 +1,4 @@
-# `make demo` and `make test` do all of their own set-up; nothing but Python 3.11+ and make is needed.
+# `make play`, `make demo` and `make test` do all of their own set-up; nothing but Python 3.11+ and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,11 +6,14 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all lint types imports bench docs clean
+.PHONY: demo play test test-all lint types imports bench docs clean
 
 demo: $(VENV)/.base
 	@$(BIN)/equipoise warm-up
 	@$(BIN)/python -m equipoise.demo
+
+play: $(VENV)/.base
+	@$(BIN)/equipoise play
 
 test: lint types imports
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal

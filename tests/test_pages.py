@@ -100,6 +100,16 @@ def test_pictures_are_there_and_small() -> None:
     assert shown == set((ROOT / "docs" / "pictures").resolve().iterdir())
 
 
+def test_every_make_target_that_a_page_names_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    readme = (ROOT / "README.md").read_text()
+    named = re.compile(r"(?:`|^)make ([a-z-]+)", re.MULTILINE)
+    first_screen = set(named.findall(readme.partition("## In Python")[0]))
+    assert {"play", "test"} <= first_screen
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        assert set(named.findall(page.read_text())) <= targets, page.name
+
+
 @pytest.mark.parametrize("change", ["another word", "one more line", "another number", "another order"])
 def test_the_comparison_notices(change: str) -> None:
     """A page that does not show what a command prints is found out."""
