@@ -166,7 +166,7 @@ def test_missing_betting_and_no_limit_without_stacks_are_named() -> None:
 @pytest.mark.parametrize(
     ("good", "bad", "line", "said"),
     [
-        ("GAMEDEF\nnolimit", "nolimit", 1, "'nolimit' where GAMEDEF was expected"),
+        ("GAMEDEF\nnolimit", "nolimit\nGAMEDEF", 1, "'nolimit' where GAMEDEF was expected"),
         ("nolimit", "nolimits", 2, "no '=' in 'nolimits'"),
         ("nolimit", "nolimit\nlimit", 3, "the betting is given twice"),
         ("numPlayers = 2", "numPlayers = 3", 3, "numPlayers is 3; use 2"),
@@ -217,7 +217,7 @@ def test_limit_raise_sizes_are_checked_where_they_stand() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
 def test_an_empty_gamedef_says_how_to_start(text: str) -> None:
-    assert ": no GAMEDEF; " in complaint(text)
+    assert "it has no line GAMEDEF; start it with GAMEDEF" in complaint(text)
 
 
 def test_a_gamedef_file_is_read_and_named(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import load_toml
 from equipoise.games.gamedef import as_game
-from equipoise.games.rules import STREETS, GameRules
+from equipoise.games.rules import MOST_ROUNDS, STREETS, GameRules
 
 Size: TypeAlias = float | str
 LEVELS = ("bet", "raise", "three_bet", "four_bet")
@@ -132,6 +132,9 @@ def _threshold(value: Any, where: str) -> float:
     return float(value)
 
 
+_MENU_KEYS = ("betting", *_KEYS, *POSITIONS, *street_names(MOST_ROUNDS), "all_in_threshold")
+
+
 def load_menu(name_or_file: str | Path, game: GameRules | str) -> BetMenu:
     """A built-in menu, or that of a TOML file with a `[betting]` table (a recipe, say), for a game."""
     name = str(name_or_file)
@@ -140,7 +143,7 @@ def load_menu(name_or_file: str | Path, game: GameRules | str) -> BetMenu:
 
 def load_menu_table(name: str) -> Mapping[str, Any]:
     """The `[betting]` table of a built-in menu or a TOML file, as it is written there."""
-    document = load_toml(MENUS.find(name), "menu", MENUS.otherwise)
+    document = load_toml(MENUS.find(name), "bet menu", MENUS.otherwise, _MENU_KEYS)
     table = document.get("betting", document)
     if not isinstance(table, Mapping):
         raise InputError("betting is not a table", where=name, remedy="write [betting]")

@@ -14,7 +14,7 @@ from typing import NoReturn
 from equipoise.cards.deck import RANKS, SUITS, Deck
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
-from equipoise.core.files.text import read_text
+from equipoise.core.files.text import not_a, read_text
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
 GAMES = Shelf("game", ("games/presets",), (".game",), "give a gamedef file")
@@ -47,6 +47,7 @@ class _Reader:
         self.three_card = False
 
     def read(self, text: str, name: str) -> GameRules:
+        self.check_kind([line.split("#")[0].strip().lower() for line in text.splitlines()])
         opened = closed = False
         for number, raw in enumerate(text.splitlines(), 1):
             line = raw.split("#")[0].strip()
@@ -62,10 +63,14 @@ class _Reader:
                 closed = True
             else:
                 self.read_line(line, number)
-        if not closed:
-            last = max(1, len(text.splitlines()))
-            self.refuse("no END GAMEDEF" if opened else "no GAMEDEF", last, "close it with a line END GAMEDEF")
         return self.rules(name)
+
+    def check_kind(self, lines: list[str]) -> None:
+        """Refuse a text that is no gamedef before any of its lines is shown: any text can name any file as a game."""
+        if "gamedef" not in lines:
+            raise not_a("gamedef", self.source, "it has no line GAMEDEF", "start it with GAMEDEF, end with END GAMEDEF")
+        if "end gamedef" not in lines:
+            self.refuse("no END GAMEDEF", len(lines), "close it with a line END GAMEDEF")
 
     def read_line(self, line: str, number: int) -> None:
         key, equals, rest = (part.strip() for part in line.partition("="))

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.text import not_a
 from equipoise.core.progress import Fraction
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.gamedef import as_game
@@ -211,10 +212,14 @@ def replay(log: str | Path, game: str | GameRules, *, progress: Fraction | None 
 def _read_acpc(lines: Iterator[tuple[int, str]], sums: _Sums, name: str) -> None:
     """Add every hand of a dealer's log."""
     for number, line in lines:
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not sums.hands and not line.startswith("STATE:"):
+            raise not_a("log of the ACPC dealer", name, f"line {number} does not begin with STATE:", "name a log")
         try:
             if line.startswith("SCORE"):
                 sums.check_score(line)
-            elif line.strip() and not line.startswith("#"):
+            else:
                 sums.add(read_log_state(sums.rules, line))
         except InputError as error:
             raise error.at(f"{name}, line {number}") from None

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from equipoise.abstraction.maps.card_recipe import load_recipe_table
+from equipoise.abstraction.maps.card_recipe import RECIPE_KEYS, load_recipe_table
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
@@ -43,7 +43,7 @@ from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game, r
 from equipoise.tree.game_report import DEFAULT_MENU
 
 RECIPE_FILE = "recipe.toml"  # of a run folder
-SECTIONS = ("betting", "cards", "solver", "deep", "cluster", "stop", "checkpoint", "measure")
+SECTIONS = RECIPE_KEYS[1:]  # without the game
 METHODS = ("external", "pcs", "cfr-br", "deep")
 MOST_MINUTES = 1e9
 TRAININGS, ABSTRACTIONS = "runs/recipes", "runs/recipes/abstractions"  # those of abstractions have no solver

@@ -17,9 +17,10 @@ import numpy as np
 from equipoise.cards.deck import FULL_DECK
 from equipoise.cards.ranges import Range
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.text import MOST_TEXT
+from equipoise.core.files.text import MOST_TEXT, not_a
 from equipoise.spots.postflop_bets import PostflopBets, Size, read_sizes
 
+_TOP = ("oopRange", "ipRange", "config")
 _STREETS = {"Flop": 1, "Turn": 2, "River": 3}
 _NUMBERS = ("startingPot", "effectiveStack")
 _OPTIONS = ("rakePercent", "rakeCap", "addAllInThreshold", "forceAllInThreshold", "mergingThreshold")
@@ -46,15 +47,15 @@ def _object(text: str) -> Mapping[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", remedy="copy the whole text of Import / Export") from None
-    if not isinstance(document, Mapping):
-        raise InputError("JSON that is no object", remedy="copy the whole text of Import / Export")
+    if not isinstance(document, Mapping) or not any(key in document for key in _TOP):
+        raise not_a("spot", "", f"JSON without {' and '.join(_TOP)}", "copy the whole text of Import / Export")
     return document
 
 
 def _from_document(document: Mapping[str, Any]) -> dict[str, Any]:
     for key in document:
-        if key not in ("oopRange", "ipRange", "config"):
-            raise InputError(f"unknown key {shown(key)}", remedy="known are oopRange, ipRange and config")
+        if key not in _TOP:
+            raise InputError(f"unknown key {shown(key)}", remedy=f"known are {', '.join(_TOP)}")
     config = document.get("config")
     if not isinstance(config, Mapping):
         raise InputError("config is missing", remedy="copy the whole text of Import / Export")

@@ -20,7 +20,7 @@ import numpy as np
 from equipoise.cards.deck import FULL_DECK
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.text import is_file, read_text
+from equipoise.core.files.text import is_file, not_a, read_text
 from equipoise.core.files.writing import write_whole
 from equipoise.core.machine import thread_count
 from equipoise.spots.problem import Problem
@@ -237,10 +237,21 @@ def read_flops(text: str) -> list[str]:
     where = text if is_file(text) else ""
     lines = (read_text(text) if where else text).splitlines()
     parts = [part.strip() for line in lines for part in re.split("[,;]", line.split("#")[0])]
-    flops = list(_flops([part for part in parts if part], where))
+    parts = [part for part in parts if part]
+    if where and parts:
+        _check_are_flops(parts[0], where)
+    flops = list(_flops(parts, where))
     if not 1 <= len(flops) <= MOST_FLOPS:
         raise InputError(f"{len(flops)} flops", where=where, remedy=f"give 1 to {MOST_FLOPS:,}, like QsJh2h, AsKd2c")
     return flops
+
+
+def _check_are_flops(first: str, where: str) -> None:
+    """Refuse a file that is no list of flops before anything in it is shown."""
+    try:
+        list(_flops([first], where))
+    except InputError:
+        raise not_a("list of flops", where, "it does not begin with one", "write flops like QsJh2h, AsKd2c") from None
 
 
 def _flops(parts: Sequence[str], where: str) -> Iterator[str]:

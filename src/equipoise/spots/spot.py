@@ -109,7 +109,7 @@ def read_spot(text: str, where: str = "spot") -> Spot:
     """The spot that a TOML text describes, or the JSON text of desktop-postflop's export."""
     if text.lstrip().startswith("{"):
         return Spot(**read_postflop_json(text, where), text=text)
-    table = read_toml(text, where, remedy="see docs/spots.md")
+    table = read_toml(text, where, remedy="see docs/spots.md", what="spot", keys=_KEYS)
     try:
         return _from_table(table, text, where)
     except InputError as error:

@@ -49,6 +49,7 @@ MOST_PARTS = 1 << 16  # parts of a percentile street within one bucket of the pr
 MOST_NEXT = 1 << 16  # buckets of the next street, for "potential"
 MOST_LOSSLESS = 1 << 30  # hands of a lossless street
 PUBLIC = "public"
+RECIPE_KEYS = ("game", "betting", "cards", "solver", "deep", "cluster", "stop", "checkpoint", "measure")
 EXAMPLE = 'write e.g. flop = { method = "emd", buckets = 200 }'
 
 
@@ -175,7 +176,7 @@ def load_card_recipe(path: str | Path, rules: GameRules) -> CardRecipe:
 
 def load_recipe_table(path: str | Path) -> dict[str, Any]:
     """The table of a recipe's TOML file."""
-    return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md")
+    return load_toml(path, "recipe", "give a TOML file with a [cards] table, see docs/abstraction.md", RECIPE_KEYS)
 
 
 def _check_street(rules: GameRules, number: int, name: str, recipe: CardRecipe, in_tables: bool) -> None:

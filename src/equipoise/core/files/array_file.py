@@ -26,6 +26,7 @@ from equipoise.core.files.writing import write_whole
 ALIGNED = 4096
 BLOCK = 1 << 24  # bytes per checksum
 MOST_HEADER = 1 << 24
+OURS = "equipoise "  # all our formats begin with it
 _READ = 1 << 18  # bytes: read and summed while they are in the processor's cache
 _CHECKERS = 4  # threads that verify a large file: more would wait for the memory
 
@@ -136,7 +137,9 @@ class _Opened:
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._error(f"not a file of format {shown(self.format_)}") from None
         if found != self.format_:
-            raise self._error(f"format {shown(str(found))}, wanted {shown(self.format_)}")
+            ours = isinstance(found, str) and found.startswith(OURS)  # else nothing of the file is shown
+            what = f"format {shown(found)}, wanted {shown(self.format_)}" if ours else ""
+            raise self._error(what or f"not a file of format {shown(self.format_)}")
         # A header with this checksum was written by `save_arrays`: its list of arrays can be trusted.
         if checksum != _checksum(line).encode() + b"\n":
             raise self._error("damaged: the checksum of its header is wrong")

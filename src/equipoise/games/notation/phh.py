@@ -15,6 +15,8 @@ from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.notation.acpc import LogState
 from equipoise.games.rules import PLAYERS, UNLIMITED_STACK, GameRules
 
+_REMEDY = "write a hand history as in the PHH format"
+
 
 def phh_text(
     state: BettingState, deal: Deal, *, hand: int = 0, names: tuple[str, str] = ("A", "B"), finishing: bool = False
@@ -91,7 +93,7 @@ def _quoted(text: str) -> str:
 
 def read_phh(rules: GameRules, text: str) -> LogState:
     """The finished hand of a PHH text; without finishing stacks its values are what its cards and betting say."""
-    return phh_hand(rules, read_toml(text, remedy="write a hand history as in the PHH format"))
+    return phh_hand(rules, read_toml(text, remedy=_REMEDY, what="hand history", keys=("variant", "actions")))
 
 
 def phh_hand(rules: GameRules, table: dict[str, Any]) -> LogState:
