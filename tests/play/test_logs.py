@@ -109,7 +109,7 @@ def test_a_changed_character_is_refused_or_changes_nothing(game: str, tmp_path: 
         (":-90|90:B|A", ":-90|90:B|C", "line 6: hand 1 is played by .*two agents"),
         ("8dJd|Td4d/As9d6s", "8dJd|/As9d6s", "hidden cards"),
         ("STATE:3:", "STATUS:3:", "no logged hand"),
-        ("#--t_hand", "--t_hand", "line 1 does not begin with STATE:"),
+        ("#--t_hand", "--t_hand", "line 3 does not begin with STATE:"),
     ],
 )  # fmt: skip
 def test_what_a_log_may_not_say(old: str, new: str, message: str, tmp_path: Path) -> None:
