@@ -14,8 +14,9 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 
-from equipoise.cluster import ray_door
+from equipoise.cluster import private_folder, ray_door
 from equipoise.cluster.ray_door import Cluster
+from equipoise.cluster.worker_pool import WorkerPool
 from equipoise.core.errors import InputError
 from processes import descendants
 
@@ -34,6 +35,13 @@ def listening_addresses() -> set[str]:
     return found
 
 
+def socket_files() -> set[str]:
+    """The files at which this process or its descendants listen; abstract names begin with an @."""
+    sockets = {link for process in descendants(os.getpid()) for link in links(process)}
+    lines = [line.split(maxsplit=7) for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    return {words[7] for words in lines if len(words) > 7 and f"socket:[{words[6]}]" in sockets}
+
+
 def links(process: int) -> list[str]:
     try:
         return [str(path.readlink()) for path in Path(f"/proc/{process}/fd").iterdir()]
@@ -47,6 +55,34 @@ def test_a_local_cluster_listens_on_loopback_only(cluster: Cluster) -> None:
     found = listening_addresses()
     assert found
     assert found <= {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_sockets_of_a_local_cluster_are_in_a_folder_that_stays_shut(cluster: Cluster) -> None:
+    """Ray opens its own folders to everybody while it runs."""
+    folder = cluster.folder
+    assert folder is not None
+    cluster.check()
+    assert folder.path.stat().st_mode & 0o7777 == 0o700
+    assert any(path.stat().st_mode & 0o002 for path in folder.inner.iterdir())
+    found = socket_files()
+    assert {Path(name).name for name in found} == {"plasma_store", "raylet"}
+    assert all(name.startswith(f"{folder.path}/") for name in found)
+
+
+def test_names_of_sockets_are_short_enough() -> None:
+    folder = f"{'x' * private_folder._LONGEST}/{private_folder.PREFIX}4194304-abcdefgh/{private_folder.INNER}"
+    assert len(f"{folder}/session_2026-11-20_00-05-27_166843_4194304/sockets/plasma_store") <= 107
+
+
+def test_a_cluster_whose_folder_was_opened_ends(cluster: Cluster) -> None:
+    assert cluster.folder is not None
+    cluster.folder.path.chmod(0o777)
+    try:
+        with pytest.raises(InputError, match="open to other users"):
+            WorkerPool(cluster, dict, 1).map(None, [])  # type: ignore[arg-type]
+    finally:
+        cluster.folder.path.chmod(0o700)
 
 
 def test_a_local_cluster_asks_for_a_token(cluster: Cluster) -> None:

@@ -13,13 +13,15 @@ import signal
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise.cluster.engine import Engine, Patience
-from equipoise.cluster.ray_door import LOOPBACK, QUIET, TOKEN, _environment, _loopback, _own_folder, open_cluster
+from equipoise.cluster.private_folder import private_folder
+from equipoise.cluster.ray_door import LOOPBACK, QUIET, TOKEN, _environment, _loopback, open_cluster
 from toy_split import ToyHead, run_here, table_of, toy_makers
 
 NODE = {"node_ip_address": LOOPBACK, "num_cpus": 2, "object_store_memory": 80 << 20, "include_dashboard": False}
@@ -30,7 +32,10 @@ QUICK = {"health_check_period_ms": 500, "health_check_failure_threshold": 4, "he
 def main(folder: Path, rounds: int) -> None:
     """Some rounds on one cluster."""
     token = {"RAY_AUTH_TOKEN": os.urandom(32).hex()}
-    with _own_folder() as files, _environment({**QUIET, **TOKEN, **token, "RAY_TMPDIR": str(files)}), _loopback():
+    with ExitStack() as stack:
+        files = stack.enter_context(private_folder()).inner
+        stack.enter_context(_environment({**QUIET, **TOKEN, **token, "RAY_TMPDIR": str(files)}))
+        stack.enter_context(_loopback())
         (files / "ray").mkdir()
         from ray.cluster_utils import Cluster as Nodes
 

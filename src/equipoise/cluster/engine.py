@@ -297,6 +297,7 @@ class Engine:
     def save(self) -> dict[str, Any]:
         """Let all parts write a cut; returns the arrays of the head, whose file makes it valid (then `confirm`)."""
         iteration = self.head.iteration
+        self.cluster.check()
         found = self._at(iteration, partial(self._write, iteration))
         for part, answer in enumerate(found):
             if isinstance(answer, Refused):

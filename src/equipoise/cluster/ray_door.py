@@ -1,8 +1,9 @@
 """The door to Ray: a cluster of this machine that starts and ends with a training, or one that is already there.
 
-A local cluster listens on 127.0.0.1 only, asks for a token, keeps its files in a folder of its own, and ends with the
-`with` block; if this process is killed, Ray's own reaper ends it. A cluster that was joined stays as it is. Ray reads
-its settings from the environment, changes signal handlers and warns in many places: all of that stays in here.
+A local cluster listens on 127.0.0.1 only, asks for a token, keeps its files in a folder that only this user can enter
+(`private_folder.py`), and ends with the `with` block; if this process is killed, Ray's own reaper ends it. A cluster
+that was joined stays as it is. Ray reads its settings from the environment, changes signal handlers and warns in many
+places: all of that stays in here.
 """
 
 from __future__ import annotations
@@ -11,11 +12,8 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import signal
 import socket
-import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -25,6 +23,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from equipoise.cluster.private_folder import PREFIX, PrivateFolder, private_folder
 from equipoise.core.errors import InputError, shown
 from equipoise.core.machine import all_cores
 
@@ -43,7 +42,6 @@ TOKEN = {"RAY_AUTH_MODE": "token"}
 # Ray itself waits for minutes. A server of gRPC answers this, the start of HTTP/2 and empty settings, at once.
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _TOKENS = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
-_PREFIX, _SHORT = "equipoise-ray-", 12  # Ray's sockets are in its folder, and their names must stay below 108 bytes
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,12 @@ class Cluster:
 
     address: str
     is_local: bool  # on this machine only, and ours
+    folder: PrivateFolder | None = None  # of a cluster that we started
+
+    def check(self) -> None:
+        """Refuse to go on if other users have got access to a cluster of ours."""
+        if self.folder is not None:
+            self.folder.check()
 
     @property
     def nodes(self) -> list[dict[str, Any]]:
@@ -102,19 +106,20 @@ def open_cluster(where: str, *, cores: int = 0, object_store: int = OBJECT_STORE
 def _started(ray: Any, cores: int, object_store: int) -> Iterator[Cluster]:
     token = {} if any(os.environ.get(name) for name in _TOKENS) else {_TOKENS[0]: secrets.token_hex(32)}
     with ExitStack() as stack:
-        folder = stack.enter_context(_own_folder())
+        folder = stack.enter_context(private_folder())
         stack.enter_context(_environment({**QUIET, **TOKEN, **WORKERS, **token, "PYTHONPATH": _module_path()}))
         stack.enter_context(_loopback())
         with _contained():
             context = ray.init(
                 address=LOCAL, num_cpus=cores, num_gpus=0, include_dashboard=False, object_store_memory=object_store,
-                _temp_dir=str(folder), _node_ip_address=LOOPBACK, log_to_driver=False, configure_logging=False,
-                namespace=_PREFIX + secrets.token_hex(4),
+                _temp_dir=str(folder.inner), _node_ip_address=LOOPBACK, log_to_driver=False, configure_logging=False,
+                namespace=PREFIX + secrets.token_hex(4),
             )  # fmt: skip
         stack.callback(_shut_down, ray)
         if context.address_info["node_ip_address"] != LOOPBACK:
             raise InputError("Ray does not keep to this machine", remedy="install the version of 'equipoise[cluster]'")
-        yield Cluster(context.address_info["address"], True)
+        folder.check()
+        yield Cluster(context.address_info["address"], True, folder)
 
 
 def _module_path() -> str:
@@ -136,7 +141,7 @@ def _joined(ray: Any, where: str) -> Iterator[Cluster]:
             with _contained(), _silenced():
                 context = ray.init(
                     address=where, log_to_driver=False, configure_logging=False, runtime_env={"env_vars": WORKERS},
-                    namespace=_PREFIX + secrets.token_hex(4),
+                    namespace=PREFIX + secrets.token_hex(4),
                 )  # fmt: skip
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise _refused(where, error) from None
@@ -257,30 +262,3 @@ def _loopback() -> Iterator[None]:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = before
-
-
-@contextmanager
-def _own_folder() -> Iterator[Path]:
-    """A folder for Ray's files, removed afterwards. Those of processes that were killed are removed as well."""
-    root = Path(tempfile.gettempdir())
-    if len(str(root)) > _SHORT and sys.platform == "linux":
-        root = Path("/tmp")
-    for old in root.glob(f"{_PREFIX}*"):
-        owner = old.name.removeprefix(_PREFIX).split("-")[0]
-        if owner.isdigit() and not _is_alive(int(owner)) and old.stat().st_uid == os.getuid():
-            shutil.rmtree(old, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=root))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

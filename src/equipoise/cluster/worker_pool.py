@@ -72,6 +72,7 @@ class WorkerPool:
 
     def map(self, message: Any, jobs: Sequence[Any]) -> list[Any]:
         """The results of jobs, in order. At most one job is with a worker."""
+        self.cluster.check()
         self.meter.start()
         self._step += 1
         started = time.perf_counter()
