@@ -1,93 +1,77 @@
-"""The pages that a new user reads first: every command runs, in order, and prints what the page shows.
-
-In a `console` block, `$ equipoise ...` is a command and `> ...` is typed at its prompt; the rest is what it prints.
-A line `...` stands for any lines. A `toml` block whose first line is `# NAME.toml` is the file of that name.
-Numbers with one or two decimals may differ a little: a solve with several threads ends a little differently each time.
-"""
+"""The pages that a new user reads first: every command runs and prints what the page shows, digit for digit."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from equipoise.cli.commands.registry import app
+from pages import BY_NETWORKS, LONG, blocks, follow, lines, missing_line, same_line, typed
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/student.md")
-NUMBER = re.compile(r"([+-]?[\d,]+\.\d{1,2})(%?)")
-BAR = re.compile(r"[fxcA1-9]{5}")  # a cell of the grid
-
-
-def alike(shown: str, printed: str) -> bool:
-    """Are two words the same, or two numbers of a solve, or two mixed strategies, that differ by rounding?"""
-    first, second = NUMBER.fullmatch(shown), NUMBER.fullmatch(printed)
-    if first and second and first[2] == second[2]:
-        a, b = (float(number[1].replace(",", "")) for number in (first, second))
-        return abs(a - b) <= 1 + 0.01 * abs(a)
-    if BAR.fullmatch(shown) and BAR.fullmatch(printed):
-        return sum(a != b for a, b in zip(shown, printed, strict=True)) <= 1
-    return shown == printed
-
-
-def same_line(shown: str, printed: str) -> bool:
-    one, other = shown.split(), printed.split()
-    return len(one) == len(other) and all(map(alike, one, other))
-
-
-def missing_line(shown: list[str], printed: list[str]) -> str | None:
-    """The first line that a page shows and a command did not print there; None if all of them came, in order."""
-    at, anywhere = 0, False
-    for line in shown:
-        if line.strip() == "...":
-            anywhere = True
-            continue
-        ends = range(at, len(printed) if anywhere else min(at + 1, len(printed)))
-        found = next((k for k in ends if same_line(line, printed[k])), None)
-        if found is None:
-            return line
-        at, anywhere = found + 1, False
-    return None if anywhere or at == len(printed) else f"(the page stops before {printed[at]!r})"
-
-
-def filled(text: str) -> list[str]:
-    """The lines that are not empty, without prompts."""
-    lines = (line.removeprefix("> ").rstrip("> ") for line in text.splitlines())
-    return [line for line in lines if line.strip()]
-
-
-def run_block(block: str, page: str) -> int:
-    """Runs the commands of a block and compares what they print; the number of commands."""
-    commands = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-    for command in commands:
-        line, _, shown = command.partition("\n")
-        program, *words = shlex.split(line, comments=True)
-        assert program == "equipoise", (page, line)
-        typed = re.findall(r"^> (.*)$", shown, re.MULTILINE)
-        done = CliRunner().invoke(app, words, input="\n".join(typed) + "\n")
-        assert done.exit_code == 0, (page, line, done.output, done.exception)
-        expected = filled(re.sub(r"^> .*$", "", shown, flags=re.MULTILINE))
-        if expected:
-            missing = missing_line(expected, filled(re.sub(r"^> ", "", done.stdout, flags=re.MULTILINE)))
-            assert missing is None, (page, line, missing, done.stdout)
-    return len(commands)
+TUTORIALS = ("docs/student.md", "docs/builder.md", "docs/researcher.md")
+PAGES = ("README.md", *TUTORIALS)
+FILES = ("--out", "--log", "--csv", "--png")  # options that name a file or a folder for results
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_print_what_they_show(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    ran = 0
-    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE):
-        if kind == "toml":
-            name = re.match(r"# (\w+\.toml)\b", block)
-            assert name, (page, block)
-            Path(name[1]).write_text(block)
-        if kind == "console":
-            ran += run_block(block, page)
-    assert ran
+def test_pages_print_what_they_show(page: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text()
+    assert follow(text, tmp_path) >= 4
+
+
+def test_the_page_about_networks_prints_what_it_shows(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="networks need PyTorch: pip install 'equipoise[deep]'")
+    assert follow((ROOT / "docs" / "deep.md").read_text(), tmp_path, BY_NETWORKS)
+
+
+@pytest.mark.parametrize("page", PAGES[:2])
+def test_a_page_can_be_followed_again(page: str, tmp_path: Path) -> None:
+    """In the folder where it was followed before it prints the same: no command refuses."""
+    text = (ROOT / page).read_text()
+    follow(text, tmp_path)
+    follow(text, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [1, -1])
+def test_all_pages_can_be_followed_in_one_folder(order: int, tmp_path: Path) -> None:
+    for page in (*PAGES[::order], *PAGES):
+        follow((ROOT / page).read_text(), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_a_tutorial_runs_with_its_long_parts(page: str, tmp_path: Path) -> None:
+    follow((ROOT / page).read_text(), tmp_path, kinds=LONG)
+
+
+def results(page: str) -> Iterator[tuple[str, str]]:
+    """The files and folders that the commands of a page write, each with its command."""
+    for block in blocks((ROOT / page).read_text()):
+        for command in typed(block) if block.kind in LONG else ():
+            words = shlex.split(command.line.removesuffix("&"), comments=True)
+            if words[:3] == ["equipoise", "spot", "solve"] and "--out" not in words:
+                yield f"{Path(words[3]).stem}.solution", command.line
+            for option, name in pairwise(words):
+                if option in FILES and words[1] != "reproduce":  # whose files have the experiment's name
+                    yield name, command.line
+
+
+def test_a_file_has_one_meaning_on_all_pages() -> None:
+    """So pages can be followed in any order: whoever finds a result there already finds the one that was meant."""
+    makers: dict[str, set[str]] = defaultdict(set)
+    for page in PAGES:
+        for name, line in results(page):
+            makers[name].add(re.split(r" {2,}#", line)[0])
+    assert len(makers) > 10
+    assert {name: found for name, found in makers.items() if len(found) > 1} == {}
 
 
 def test_pictures_are_there_and_small() -> None:
@@ -110,15 +94,62 @@ def test_every_make_target_that_a_page_names_is_there() -> None:
         assert set(named.findall(page.read_text())) <= targets, page.name
 
 
-@pytest.mark.parametrize("change", ["another word", "one more line", "another number", "another order"])
-def test_the_comparison_notices(change: str) -> None:
-    """A page that does not show what a command prints is found out."""
-    printed = ["check 44.90% xxx11", "bet 55.10% 11111", "saved as spot.solution"]
-    assert missing_line(["check 45.20% xxxx1", "...", "saved as spot.solution"], printed) is None
-    wrong = {
-        "another word": ["call 44.90% xxx11", "..."],
-        "one more line": [*printed, "done"],
-        "another number": ["check 54.90% xxx11", "..."],
-        "another order": ["bet 55.10% 11111", "...", "check 44.90% xxx11", "..."],
-    }
-    assert missing_line(wrong[change], printed) is not None
+PRINTED = ["check  44.90%  xxx11", "bet    55.10%  11111", "in 3.2 s, 1,204 hands/s", "saved as spot.solution"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        ["check 44.90% xxx11", "...", "saved as spot.solution"],
+        ["check 44.90% ...", "bet 55.10% 11111", "..."],
+        ["...", "in 2.9 s, 998 hands/s", "..."],  # a clock decides
+    ],
+)
+def test_a_page_may_leave_out_lines_and_ends(shown: list[str]) -> None:
+    assert missing_line(lines("\n".join(shown)), lines("\n".join(PRINTED))) is None
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        ["call 44.90% xxx11", "..."],
+        ["check 44.91% xxx11", "..."],
+        ["check 44.9% xxx11", "..."],
+        ["check 44.90% xxxx1", "..."],
+        [*PRINTED, "done"],
+        [*PRINTED[:2], PRINTED[3]],
+        PRINTED[:2],
+        ["...", "bet 55.10% 11111", "...", "check 44.90% xxx11", "..."],
+        ["...", "in 3.2 ms, 1,204 hands/s", "..."],
+    ],
+)
+def test_the_comparison_notices_every_digit_word_and_line(shown: list[str]) -> None:
+    assert missing_line(lines("\n".join(shown)), lines("\n".join(PRINTED))) is not None
+
+
+def test_numbers_of_networks_keep_their_words() -> None:
+    shown, printed, other = "exploitability 13.26 mbb/g", "exploitability 9.1 mbb/g", "exploitability of 9.1 mbb/g"
+    assert lines(shown, BY_NETWORKS) == lines(printed, BY_NETWORKS) != lines(other, BY_NETWORKS)
+    assert lines(shown) != lines(printed)
+    assert lines("wins +1,165.0 ± 21.3 mbb/hand (95%)", BY_NETWORKS) == ["wins # ± # mbb/hand (95%)"]
+
+
+def test_a_shortened_line_is_no_pattern() -> None:
+    assert same_line("a.c ... e", "a.c d e")
+    assert not same_line("a.c ... e", "abc d e")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "```console\n$ equipoise games no-such-game\n```\n",
+        "```console\n$ equipoise measure always-fold --game leduc\nexploitability 999.00 mbb/g\n...\n```\n",
+        "```console\n$ equipoise measure always-fold --game leduc\nexploitability 1000.01 mbb/g\n...\n```\n",
+        "```console\n$ test -e nothing\n```\n",
+        "```python\nprint(1 + 1)  # 3\n```\n",
+        "```python\nimport equipoise.nothing\n```\n",
+    ],
+)
+def test_a_wrong_page_is_noticed(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises((AssertionError, ImportError, subprocess.CalledProcessError)):
+        follow(wrong, tmp_path)

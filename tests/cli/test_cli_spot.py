@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import equipoise
+from commands import refusal
 from equipoise import read_spot
 from equipoise.cards.action_style import action_colours, action_symbols, terminal_styles
 from equipoise.cli.commands.registry import app
@@ -27,6 +28,14 @@ betting = { bet = [0.3, 0.6, 0.9, 1.2, "all-in"], raise = ["all-in"] }
 [[lock]]
 line = "check"
 strategy = { check = 1.0 }
+"""
+
+RIVER = """
+board = "Qs Js 2s 8d 5c"
+pot = 100
+stack = 100
+ranges = { oop = "QQ,JJ,T9s,76s", ip = "AQ,KQ,AJs,T9s" }
+betting = { bet = [0.5] }
 """
 
 
@@ -118,6 +127,35 @@ def test_tables_and_pictures_are_written(solved: str, tmp_path: Path) -> None:
         assert Path(file).read_bytes()[:4] == b"\x89PNG"
     refused = CliRunner().invoke(app, ["spot", "show", solved, "--csv", files[0]])
     assert "is there already" in str(refused.exception)
+
+
+def test_a_solution_that_is_there_is_shown_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same command again shows the file; what would make another solution is refused without --force."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("kuhn.solution")
+    first = numbers(spot("solve", "kuhn", "--threads", "1", "--json"))
+    kept = file.read_bytes()
+    again = CliRunner().invoke(app, ["spot", "solve", "kuhn", "--json"])
+    assert "kuhn.solution is there already" in again.stderr and "--force" in again.stderr
+    assert {**numbers(again.stdout), "stopped": first["stopped"]} == first
+    exactness = first["exploitability_mbb"] / 10
+    assert spot("solve", "kuhn", "--target", str(2 * exactness))
+    others = (["--target", str(exactness / 2)], ["--target", "0"], ["--variant", "cfr"], ["--storage", "int16"])
+    for options in (*others, ["--keep-regrets"], ["--iterations", "20"]):
+        assert "is there already" in refusal("spot", "solve", "kuhn", *options)
+    assert "is there already" in refusal("spot", "solve", "leduc", "--out", "kuhn.solution")
+    assert file.read_bytes() == kept
+    spot("solve", "kuhn", "--target", str(exactness / 2), "--force")
+    assert file.read_bytes() != kept
+
+
+def test_a_spot_that_changed_is_not_the_solution_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("river.toml").write_text(RIVER)
+    spot("solve", "river.toml")
+    spot("solve", "river.toml")
+    Path("river.toml").write_text(RIVER.replace("stack = 100", "stack = 120"))
+    assert "is there already" in refusal("spot", "solve", "river.toml")
 
 
 def test_a_walk_goes_down_and_back(solved: str) -> None:

@@ -42,6 +42,19 @@ def test_a_run_knows_its_recipe_its_end_and_its_threads(run: str, monkeypatch: p
     assert load_recipe(Path(run) / "recipe.toml").stop.iterations == 150
 
 
+def test_a_run_at_its_end_is_shown_and_stays(run: str) -> None:
+    """The command that made it trains nothing more; another recipe or a longer run is refused."""
+    same = ["leduc", "--out", run, "--threads", "1", "--set", "solver.seed=9", "--set", "measure.method=none"]
+    tables = sorted((Path(run) / "checkpoints").iterdir())
+    for iterations in ("100", "60"):
+        again = train(*same, "--iterations", iterations, "--json")
+        assert "is already at its end, iteration 100 (" in again.stderr
+        assert json.loads(again.stdout)["iterations"] == 100
+    assert sorted((Path(run) / "checkpoints").iterdir()) == tables
+    for other in (["--iterations", "101"], ["--minutes", "9"], ["--iterations", "100", "--set", "solver.seed=8"]):
+        assert "is not empty; continue it with" in str(train(*same, *other).exception)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

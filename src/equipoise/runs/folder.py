@@ -101,6 +101,25 @@ class RunFolder:
             self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
         )
 
+    def has_reached(self, recipe: Recipe) -> bool:
+        """Whether a run of this very recipe is here that has all that the recipe's stopping rule asks for."""
+        if (
+            not self.is_run
+            or not self.listed()
+            or load_recipe(self.path / RECIPE_FILE).fingerprint != recipe.fingerprint
+        ):
+            return False
+        try:
+            header, _ = load_arrays(self.listed()[-1], FORMAT, remedy="using the previous one")
+        except InputError:
+            return False
+        stop, known = recipe.stop, Measured(**header["measured"]).exploitability
+        return (
+            (stop.iterations is not None and header["iteration"] >= stop.iterations)
+            or (stop.minutes is not None and header["seconds"] >= 60 * stop.minutes)
+            or (stop.exploitability is not None and known is not None and known <= stop.exploitability)
+        )
+
     def check_run(self) -> None:
         """Refuse a folder that is not a run."""
         if not self.is_run:

@@ -19,7 +19,7 @@ from equipoise.core.files.text import is_file
 from equipoise.core.jit import F64
 from equipoise.core.machine import available_memory
 from equipoise.games.bet_menu import BetMenu, load_menu_table
-from equipoise.games.gamedef import GAMES, load_game
+from equipoise.games.gamedef import GAMES, load_game, write_gamedef
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.spots.spot import SPOTS, Lock, Spot, load_spot
 from equipoise.tree.betting_tree import DECISION, SHOWDOWN, BettingTree, build_tree
@@ -81,6 +81,13 @@ class Problem:
     def name(self) -> str:
         """The name of the spot's file or of the game, for output files."""
         return self.spot.name if self.spot else self.rules.name
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What it is made from, as solution files have it: the text of a spot, or of a gamedef, and a bet menu."""
+        if self.spot:
+            return {"spot": self.spot.text, "gamedef": None, "menu": None}
+        return {"spot": None, "gamedef": write_gamedef(self.rules), "menu": self.menu_table}
 
     @property
     def target(self) -> float:

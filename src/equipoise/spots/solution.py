@@ -22,7 +22,7 @@ from equipoise.core.display import caption_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
-from equipoise.games.gamedef import read_gamedef, write_gamedef
+from equipoise.games.gamedef import read_gamedef
 from equipoise.solvers.vector_cfr import fill_unreached
 from equipoise.spots.problem import Problem
 from equipoise.spots.spot import read_spot
@@ -450,9 +450,7 @@ class Solution:
     def save(self, path: str | Path) -> None:
         """Write the solution file, atomically."""
         header = {
-            "spot": self.problem.spot.text if self.problem.spot else None,
-            "gamedef": None if self.problem.spot else write_gamedef(self.problem.rules),
-            "menu": None if self.problem.spot else self.problem.menu_table,
+            **self.problem.source,
             "iterations": self.iterations,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,

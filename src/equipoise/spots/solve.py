@@ -84,6 +84,19 @@ def continues(solution: Solution, variant: str, storage: str) -> bool:
     return state is not None and (state.variant, state.average.dtype.type) == (variant, table_type(storage))
 
 
+def solved_already(path: str | Path, problem: Problem, target: float | None = None) -> Solution | None:
+    """The solution in a file, if it is one of this very problem, and as exact as the target asks for."""
+    if not Path(path).is_file():
+        return None
+    try:
+        there = Solution.load(path)
+    except InputError:
+        return None
+    wanted = problem.target if target is None else target
+    same = there.problem.source == problem.source
+    return there if same and there.history and there.percent <= wanted else None
+
+
 def problem_of(what: Spot | GameRules | Problem | Solution | str | Path, menu: Menu | None = None) -> Problem:
     """What `solve` would solve."""
     if isinstance(what, Problem | Spot | Solution):

@@ -100,6 +100,8 @@ def run_training(
 ) -> Run:
     """Train a recipe in a folder, without a report at the end; arguments as in `equipoise.train`.
 
+    A folder that holds a run of this very recipe, at its end, stays as it is: its result is returned.
+
     `measure` computes exploitability, or a lower bound on it, at the intervals of the recipe. `make` makes the solver.
     With `cluster`, `threads` are those of each part.
     """
@@ -109,6 +111,7 @@ def run_training(
     if recipe.measure.method != "none" and measure is None:
         raise InputError("measure.method needs a measure function", remedy='use equipoise.train, or method = "none"')
     folder = RunFolder(Path(out))
+    resume = resume or folder.has_reached(recipe)
     if resume:
         folder.check_run()
     else:

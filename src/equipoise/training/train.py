@@ -49,6 +49,7 @@ def train(
     say: Say | None = None,
 ) -> Run:
     """Train a recipe (a value, a built-in name or a TOML file) in the folder `out`, or continue there with `resume`.
+    If `out` has a run of this very recipe that is at its end already, its result is returned and nothing is trained.
 
     `overrides` are texts such as `solver.seed=7`. `minutes` and `iterations` are totals of the run and replace those of
     the recipe. `threads`: 0 for all cores. `device` is where networks are trained: cpu, cuda or auto. `on_progress` is

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.app import Json, Threads, examples, miss_target, noun, print_json, refuse_options
+from equipoise.cli.app import Json, Threads, examples, given, miss_target, noun, print_json, refuse_options
 from equipoise.cli.files import Force, check_output
+
+if TYPE_CHECKING:
+    from equipoise.spots.solution import Solution
 
 spot = noun("spot", "Solve postflop spots and small games, and study solutions.")
 
@@ -31,6 +34,7 @@ Png = Annotated[str, typer.Option("--png", metavar="FILE", help="Also draw a pic
     )
 )
 def solve(
+    context: typer.Context,
     what: Annotated[
         str,
         typer.Argument(
@@ -57,15 +61,24 @@ def solve(
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a postflop spot or a small game. Ctrl-C saves the solution so far and stops."""
+    """Solve a postflop spot or a small game. Ctrl-C saves the solution so far and stops.
+
+    If the file for the solution already has one of this spot that is as exact, it is shown and stays as it is.
+    """
     import equipoise
     from equipoise.cli.render import spot as screen
     from equipoise.spots.solution import SUFFIX
-    from equipoise.spots.solve import continues, problem_of
+    from equipoise.spots.solve import continues, problem_of, solved_already
 
     earlier = equipoise.Solution.load(what) if what.endswith(SUFFIX) else None
     problem = problem_of(earlier or what, menu)
     saved = out or f"{problem.name}{SUFFIX}"
+    if not any(given(context, name) for name in ("force", "iterations", "variant", "storage", "keep_regrets")):
+        there = solved_already(saved, problem, target)
+        if there:
+            screen.say_it_is_there(saved)
+            _print(there, saved, by_hand=by_hand, as_json=as_json)
+            return
     check_output(saved, force=force)
     if earlier:
         screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
@@ -81,14 +94,20 @@ def solve(
             on_progress=on_progress,
         )
     solution.save(saved)
-    if as_json:
-        print_json({**solution.as_json(by_hand=by_hand), "file": saved})
-    else:
-        screen.print_solution(solution, saved, by_hand=by_hand)
+    _print(solution, saved, by_hand=by_hand, as_json=as_json)
     if solution.stopped == "interrupted":
         raise KeyboardInterrupt
     if solution.stopped == "iterations":
         miss_target(f"after {solution.iterations:,} iterations the target of {solution.target:g}% is not reached")
+
+
+def _print(solution: Solution, saved: str, *, by_hand: bool, as_json: bool) -> None:
+    from equipoise.cli.render import spot as screen
+
+    if as_json:
+        print_json({**solution.as_json(by_hand=by_hand), "file": saved})
+    else:
+        screen.print_solution(solution, saved, by_hand=by_hand)
 
 
 @spot.command(

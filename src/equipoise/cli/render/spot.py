@@ -40,6 +40,11 @@ def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
     print(f"\nsaved as {saved}; look at it with: equipoise spot show {saved}")
 
 
+def say_it_is_there(name: str) -> None:
+    """That nothing is solved, since a file has the solution."""
+    print(f"{name} is there already, with this spot; --force solves it again", file=sys.stderr)
+
+
 def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
     """Whether a solve of a saved solution continues it."""
     if continues:
