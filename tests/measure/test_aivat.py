@@ -278,6 +278,8 @@ def test_comparison() -> None:
     assert found.times_smaller == pytest.approx(4)
     assert found.ci95 == pytest.approx(1.984 * 250 / 99**0.5, rel=1e-3)
     assert "4.0 times smaller" in str(found)
+    exact = compare_values(LEDUC, np.array([1.0, -1.0] * 50), 0.5 + 1e-16 * np.arange(100))
+    assert (exact.mbb_per_hand, exact.ci95, exact.times_smaller) == (pytest.approx(500), 0, np.inf)
     with pytest.raises(InputError, match="values"):
         compare_values(LEDUC, np.zeros(3), np.zeros(4))
 

@@ -30,7 +30,6 @@ from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.lbr import considered_raises, read_bets
-from equipoise.measure.stats import Moments, apply_control_variates
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
 from equipoise.tree.infosets import SlotLayout
@@ -264,49 +263,6 @@ def test_streets_have_names() -> None:
     assert read_bets("0.5, 1,min,all-in") == ((0.5, 1.0, "min", "all-in"),)
     assert read_bets("0.5/ none /all-in") == read_bets([(0.5,), (), ["all-in"]]) == ((0.5,), (), ("all-in",))
     assert read_bets(()) == read_bets("none") == ((),)
-
-
-def unlucky(values: np.ndarray, luck: np.ndarray, block: int = 6) -> Moments:  # type: ignore[type-arg]
-    """Observations that come in blocks, less their luck."""
-    halves, rows = (Moments(1 + luck.shape[1]), Moments(1 + luck.shape[1])), np.column_stack([values, luck])
-    for start in range(0, len(rows), block):
-        for half in range(2):
-            halves[half].add(rows[start : start + block][half::2])
-    return apply_control_variates(halves)
-
-
-def test_luck_is_taken_away_and_nothing_else() -> None:
-    rng = np.random.default_rng(1)
-    luck, noise = rng.standard_normal((400, 3)), rng.standard_normal(400)
-    left = unlucky(7 + luck @ [3.0, -2.0, 0.0] + 0.1 * noise, luck)
-    assert abs(left.mean[0] - 7) < 0.03 and left.standard_error < 0.12 / sqrt(400) and left.count == 400
-    means = [unlucky(values, values[:, None] - 1).mean[0] for values in rng.exponential(size=(3000, 40))]
-    assert abs(np.mean(means) - 1) < 1e-9  # known luck, all explained
-    few = rng.standard_normal(12)
-    assert unlucky(few, few[:, None]).mean[0] == pytest.approx(few.mean())
-    # Heavy tails and few observations, where slopes fitted to all of them would bias the mean.
-    values = rng.exponential(size=(10000, 24)) ** 2
-    controls = np.sqrt(values) - 1
-    means = [unlucky(v, c[:, None], 24).mean[0] for v, c in zip(values, controls, strict=True)]
-    assert abs(np.mean(means) - 2) < 5 * np.std(means) / sqrt(len(means))
-
-
-def test_luck_in_blocks_is_luck_at_once() -> None:
-    """Moments against a regression over all observations; numbers of other sizes, one constant, two alike."""
-    rng = np.random.default_rng(2)
-    luck = rng.standard_normal((500, 4)) * [1e-3, 1e4, 0, 1]
-    luck[:, 3] = 5 * luck[:, 1]
-    values = 3e4 + luck @ [2e5, 0.7, 1, 0.1] + 1e3 * rng.standard_normal(500)
-    left = values.copy()
-    for half in range(2):
-        mine, others = slice(half, None, 2), slice(1 - half, None, 2)
-        centred = luck[others] - luck[others].mean(axis=0)
-        left[mine] -= luck[mine] @ np.linalg.lstsq(centred, values[others] - values[others].mean(), rcond=1e-9)[0]
-    for block in (6, 100, 500):
-        found = unlucky(values, luck, block)
-        assert found.mean[0] == pytest.approx(left.mean(), rel=1e-9)
-        assert found.standard_error == pytest.approx(left.std(ddof=1) / sqrt(500), rel=1e-6)
-        assert left.std() < 0.2 * values.std()
 
 
 def test_an_agent_that_folds_and_one_that_cannot_be_called() -> None:

@@ -52,19 +52,11 @@ def forgotten_folds(hand: Hand, track: lbr.Track, play: Play = Hand.play) -> lbr
     return track
 
 
-def unfair_luck(hand: Hand, track: lbr.Track, play: Play = Hand.play) -> lbr.Track:
-    """Control variates whose mean is not zero."""
-    track = play(hand, track)
-    hand.card_luck = abs(hand.card_luck)
-    return track
-
-
 @pytest.mark.parametrize(
     ("place", "name", "wrong"),
     [
         (lbr, "meeting_weights", no_blockers),
         (Hand, "play", forgotten_folds),
-        (Hand, "play", unfair_luck),
     ],
 )
 def test_wrong_twins_are_found(place: object, name: str, wrong: object, monkeypatch: pytest.MonkeyPatch) -> None:

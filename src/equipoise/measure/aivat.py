@@ -25,7 +25,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import F64
 from equipoise.games.betting_state import BettingState, Deal, action_text
 from equipoise.games.rules import GameRules
-from equipoise.measure.stats import Moments
+from equipoise.measure.stats import ROUNDING, Moments
 
 Tracks: TypeAlias = tuple[Track | None, Track | None]
 Betting: TypeAlias = tuple[tuple[int, ...], ...]
@@ -309,6 +309,8 @@ def compare_values(rules: GameRules, chips: F64, corrected: F64) -> Comparison:
 def compare_moments(rules: GameRules, chips: Moments, corrected: Moments) -> Comparison:
     """The same for values that came in blocks."""
     unit = 1000 / rules.big_blind
-    plain, better = chips.interval(unit), corrected.interval(unit)
-    ratio = plain[1] / better[1] if better[1] > 0 else np.inf if plain[1] > 0 else 1.0
-    return Comparison(chips.count, *plain, *better, ratio)
+    (won, width), (mean, narrow) = chips.interval(unit), corrected.interval(unit)
+    if corrected.standard_error < ROUNDING * rules.most_chips:  # all hands have the same corrected value
+        narrow = 0.0
+    ratio = width / narrow if narrow > 0 else np.inf if width > 0 else 1.0
+    return Comparison(chips.count, won, width, mean, narrow, ratio)

@@ -160,7 +160,9 @@ def local_best_response(
     for played in _on_cores(responder, most, seed, threads, started, end, tick):
         for turn, moments in enumerate(turns):
             moments.add(np.array(played[turn::TURNS]))
-    first, second = (apply_control_variates((turns[seat], turns[seat + PLAYERS])) for seat in range(PLAYERS))
+    first, second = (
+        apply_control_variates((turns[seat], turns[seat + PLAYERS]), rules.most_chips) for seat in range(PLAYERS)
+    )
     return LocalBestResponse(
         player_values=(float(first.mean[0]), float(second.mean[0])),
         player_errors=(first.standard_error, second.standard_error),
@@ -301,14 +303,16 @@ class Responder:
 
     @cached_property
     def strength(self) -> F64:
-        """[hole, 2] equity of a hole against a random one, and its part above one half, both centred."""
+        """[hole, 2] equity of a hole against a random one, and its part above one half, both centred; times the most
+        chips that a hand can win, as control variates are in chips.
+        """
         holes = range(self.rules.deck.holes(self.rules.hole_cards))
         everybody = [self.free(hole_cards(hole, self.rules.hole_cards)) for hole in holes]
         share = np.array(
             [equities_against(self.rules, hole) @ free / free.sum() for hole, free in enumerate(everybody)]
         )
         found = np.stack([share, np.maximum(share - 0.5, 0)], axis=1)
-        return np.asarray(found - found.mean(axis=0))
+        return np.asarray(self.rules.most_chips * (found - found.mean(axis=0)))
 
     def play(self, player: int, rng: np.random.Generator) -> Played:
         """One hand, the responder in a seat: what it wins, and the control variates.

@@ -10,8 +10,11 @@ import numpy as np
 
 from equipoise.core.arrays import F64
 
-LEAST_EXPLAINED = 1e-10  # of the variance of luck: directions with less are rounding errors
 LEAST_FITTED = 10  # observations a slope: with fewer, none is fitted
+LEAST_SPREAD = 1e-3  # of the standard deviation of the values: what a control that is used has at least
+LEAST_ERRORS = 2.0  # standard errors: a slope that is closer to zero is not used
+MOST_ERRORS = 10.0  # standard errors: a control whose mean is farther from zero is not used
+ROUNDING = 1e-9  # of the largest value that is possible: standard deviations below it are rounding errors
 _FEW = {1: 12.7062, 2: 4.3027, 3: 3.1824}  # degrees at which the expansion is still off
 
 
@@ -90,25 +93,48 @@ class Moments:
         return unit * float(self.mean[0]), unit * half
 
 
-def apply_control_variates(halves: tuple[Moments, Moments]) -> Moments:
-    """Moments of the first number after removing control variates (the other numbers, of mean zero).
+def apply_control_variates(halves: tuple[Moments, Moments], most: float) -> Moments:
+    """Moments of the first number after removing control variates: the other numbers, of mean zero and in its unit.
 
-    IN: moments of the even and of the odd observations. The slopes of each half are fitted on the other half, so they
-    are independent of what they multiply and the mean stays unbiased.
+    IN: moments of the even and of the odd observations; `most`, the largest value that an observation can have. The
+    slopes of each half are fitted on the other half, so they are independent of what they multiply: the mean stays
+    unbiased, and its standard error includes what the fit costs. A mean beyond `most` is impossible and says that the
+    controls' rare events were not sampled; then the plain observations are returned.
     """
     mine, others = halves
-    return mine.weighted(_control_weights(others)) + others.weighted(_control_weights(mine))
+    corrected = mine.weighted(_control_weights(others, most)) + others.weighted(_control_weights(mine, most))
+    if corrected.count and abs(corrected.mean[0]) <= most:
+        return corrected
+    plain = np.eye(1, len(mine.mean))[0]
+    return mine.weighted(plain) + others.weighted(plain)
 
 
-def _control_weights(fitted: Moments) -> F64:
-    """Weights: 1 for the first number, minus the slopes of its regression on the others."""
-    weights = np.zeros(len(fitted.mean))
-    weights[0] = 1.0
-    if fitted.count >= LEAST_FITTED * (len(weights) - 1):
-        luck, shared = fitted.scatter[1:, 1:], fitted.scatter[1:, 0]
-        scale = np.sqrt(np.where(np.diag(luck) > 0, np.diag(luck), 1.0))  # controls of very different size
-        slopes = np.linalg.lstsq(luck / np.outer(scale, scale), shared / scale, rcond=LEAST_EXPLAINED)[0]
-        weights[1:] = -slopes / scale
+def _control_weights(fitted: Moments, most: float) -> F64:
+    """Weights: 1 for the first number, minus the slopes of its regression on the others.
+
+    The regression is on the principal components of the controls, which are uncorrelated, so each has a slope of its
+    own. A component is left out, with a slope of zero, where a slope would mean nothing:
+
+    - It hardly varies: its standard deviation is rounding error (against `most`), or so far below that of the values
+      that only an enormous slope could make it explain them.
+    - Its mean is far from zero. The true mean is zero, so the sample lacks rare events that balance the others.
+    - Its slope is not determined: zero lies within two standard errors of it.
+    """
+    weights = np.eye(1, len(fitted.mean))[0]
+    if fitted.count <= len(weights):
+        return weights
+    covariance = fitted.scatter / (fitted.count - 1)
+    variances, components = np.linalg.eigh(covariance[1:, 1:])
+    spread = np.sqrt(np.maximum(variances, 0.0))
+    varies = spread > max(LEAST_SPREAD * math.sqrt(covariance[0, 0]), ROUNDING * most)
+    if fitted.count < LEAST_FITTED * varies.sum():
+        return weights
+    means, shared = components.T @ fitted.mean[1:], components.T @ covariance[1:, 0]
+    balanced = np.abs(means) <= MOST_ERRORS * spread / math.sqrt(fitted.count)
+    slopes = np.divide(shared, variances, out=np.zeros_like(shared), where=varies & balanced)
+    left = max(covariance[0, 0] - float(slopes @ shared), 0.0)
+    slopes[slopes**2 * variances * (fitted.count - len(weights)) < LEAST_ERRORS**2 * left] = 0.0
+    weights[1:] = -components @ slopes
     return weights
 
 
