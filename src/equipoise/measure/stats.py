@@ -120,7 +120,7 @@ def _control_weights(fitted: Moments, most: float) -> F64:
     - Its mean is far from zero. The true mean is zero, so the sample lacks rare events that balance the others.
     - Its slope is not determined: zero lies within two standard errors of it.
     """
-    weights = np.eye(1, len(fitted.mean))[0]
+    weights: F64 = np.eye(1, len(fitted.mean))[0]
     if fitted.count <= len(weights):
         return weights
     covariance = fitted.scatter / (fitted.count - 1)
