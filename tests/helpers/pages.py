@@ -62,12 +62,12 @@ class Typed(NamedTuple):
 def typed(block: Block) -> Iterator[Typed]:
     """The commands of a block."""
     if block.kind == "sh":
-        yield from (Typed(line, "", "") for line in block.text.splitlines())
+        yield from (Typed(re.split(r"\s+# ", line)[0], "", "") for line in block.text.splitlines())
         return
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
         answers = "".join(f"{answer}\n" for answer in re.findall(r"^> (.*)$", shown, re.MULTILINE))
-        yield Typed(line.split("  # ")[0], answers, re.sub(r"^> .*\n?", "", shown, flags=re.MULTILINE))
+        yield Typed(re.split(r"\s+# ", line)[0], answers, re.sub(r"^> .*\n?", "", shown, flags=re.MULTILINE))
 
 
 def lines(text: str, *vary: re.Pattern[str]) -> list[str]:
@@ -158,10 +158,15 @@ class Reader:
 def reader(folder: Path, *vary: re.Pattern[str]) -> Iterator[Reader]:
     found, here = Reader(folder, *vary), Path.cwd()
     os.chdir(folder)
+    sys.path.insert(0, str(folder))  # as in a Python that is started there
     try:
         yield found
     finally:
         found.leave()
+        sys.path.remove(str(folder))
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", "")).startswith(str(folder)):
+                del sys.modules[name]
         os.chdir(here)
 
 
@@ -177,13 +182,15 @@ def with_free_ports(page: str) -> str:
     return PORT.sub(lambda found: ports[found[0]], page)
 
 
-def follow(page: str, folder: Path, *vary: re.Pattern[str], kinds: tuple[str, ...] = QUICK) -> int:
-    """Follow a page from top to bottom; the number of commands in its console blocks."""
+def follow(
+    page: str, folder: Path, *vary: re.Pattern[str], kinds: tuple[str, ...] = QUICK, without: str = "nothing at all"
+) -> int:
+    """Follow a page from top to bottom, `without` the blocks that have some words; how many commands it shows."""
     commands = 0
     with reader(folder, *vary) as person:
         for block in blocks(with_free_ports(page)):
             doctest = block.text.startswith(">>>")  # which pytest runs itself
-            if block.saved or (block.kind in kinds and not doctest):
+            if block.saved or (block.kind in kinds and not doctest and without not in block.text):
                 person.follow(block)
             commands += block.kind == "console" and len(list(typed(block)))
     return commands
