@@ -406,7 +406,7 @@ def test_hands_that_cannot_be_are_refused_before_anything_is_built(
     ("table", "said"),
     [
         ({"cards": {}}, "no game"),
-        ({"game": "leduc", "crads": {}}, "unknown key 'crads'; known: game, betting, cards"),
+        ({"game": "leduc", "crads": {}}, r"unknown key 'crads'; did you mean cards\? known: game, betting, cards"),
         ({"game": "leduc", "betting": {"bet": [1.0]}}, "leduc is a limit game"),
         ({"game": "holdem.nolimit", "cards": {"flop": 3}}, "flop"),
         ({"game": "holdem.nolimit", "cards": CARDS["emd"], "betting": {"bet": "much"}}, "lossless has|list of sizes"),

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from equipoise.cli.commands.registry import app
 from equipoise.cli.render.names import short_names
-from equipoise.cli.render.tables import Table, duration, rate_text, size_text
+from equipoise.cli.render.tables import Table, duration, rate_text
+from equipoise.core.wording import size_text
 
 WORDS = st.text("abc -", min_size=1, max_size=40).map(str.strip)
 NUMBERS = st.integers(-(10**12), 10**12).map(lambda n: f"{n:,}")

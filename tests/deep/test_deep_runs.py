@@ -217,7 +217,9 @@ def test_without_an_average_network_a_table_plays() -> None:
 
 
 def test_memories_larger_than_ram_are_refused_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"GB of memory and .* GB are free; use a smaller deep\.memory") as refused:
+    with pytest.raises(
+        InputError, match=r"B of memory, and only .* [kMG]B is free; use a smaller deep\.memory"
+    ) as refused:
         train(recipe(memory=10**13, sums=0), tmp_path / "run", 2)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "run").exists()

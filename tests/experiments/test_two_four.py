@@ -173,7 +173,7 @@ def test_the_unabstracted_player_is_weighed_before_it_is_made(monkeypatch: pytes
     assert table_bytes(tree, (halves, lossless)) == whole
     assert 1.8e9 > table_bytes(build_tree(TWO_FOUR), (BucketMap.lossless(TWO_FOUR),) * 2) / 1.05 > 1.7e9
     monkeypatch.setattr(cfr_br, "available_memory", lambda: whole - 1)
-    with pytest.raises(InputError, match="GB are free"):
+    with pytest.raises(InputError, match="B is free"):
         AbstractCFR(tree, (halves, lossless))
 
 

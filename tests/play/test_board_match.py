@@ -203,7 +203,7 @@ def test_too_few_boards_are_one_line(boards: str) -> None:
 
 def test_what_the_library_refuses() -> None:
     one, two = random_agent(LEDUC, 1), random_agent(LEDUC, 2)
-    with pytest.raises(InputError, match="3 boards"):
+    with pytest.raises(InputError, match="the number of boards is 3"):
         match(one, two, boards=3)
     options: list[dict[str, object]] = [
         {"hands": 100_000}, {"minutes": 1.0}, {"threads": 2}, {"aivat": True}, {"log": "x.log"}, {"duplicate": False},

@@ -391,7 +391,7 @@ def test_a_server_that_makes_no_sense_is_left(tamper: Callable[[Answer], Answer]
 def test_what_is_no_server() -> None:
     agent = player("call", GAME)
     for url in ("ftp://127.0.0.1", "file:///etc/passwd", "127.0.0.1:80", ""):
-        with pytest.raises(InputError, match="address"):
+        with pytest.raises(InputError, match="is not a URL"):
             play_slumbot(agent, url, hands=1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

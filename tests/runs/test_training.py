@@ -363,14 +363,14 @@ def test_folders_and_recipes_that_do_not_fit_are_refused(stopped: Path, tmp_path
 
 def test_what_cannot_fit_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "available_memory", lambda: 1000)
-    with pytest.raises(InputError, match=r"GB of memory.*fewer buckets"):
+    with pytest.raises(InputError, match=r"B of memory.*fewer buckets"):
         run(tmp_path / "new", 5)
     trunk = read_recipe({"game": "leduc", "solver": {"method": "cfr-br", "trunk": 2}, "stop": {"iterations": 5}})
-    with pytest.raises(InputError, match=r"GB of memory.*a shorter trunk"):
+    with pytest.raises(InputError, match=r"B of memory.*a shorter trunk"):
         run(tmp_path / "new", 5, recipe=trunk)
     monkeypatch.undo()
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 100))  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="GB of disk"):
+    with pytest.raises(InputError, match="B of disk"):
         run(tmp_path / "new", 5)
     assert not (tmp_path / "new").exists()
 

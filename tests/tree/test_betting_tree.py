@@ -148,7 +148,7 @@ def test_trees_that_do_not_fit_are_refused_before_they_grow(monkeypatch: pytest.
     monkeypatch.setattr(public_tree, "_Growth", Growth)
     many = menu({"bet": [0.1 * size for size in range(1, 12)]}, load_game("holdem.nolimit"))
     monkeypatch.setattr(public_tree, "available_memory", lambda: 640_000_000)
-    with pytest.raises(InputError, match=r"over 10,000,000 nodes does not fit into the 0\.6 GB that are free"):
+    with pytest.raises(InputError, match=r"over 10,000,000 nodes does not fit into the [0-9.]+ [kMG]B that is free"):
         build_tree(load_game("holdem.nolimit"), many)
     monkeypatch.setattr(public_tree, "available_memory", lambda: 10**15)
     with pytest.raises(InputError, match="over 50,000,000 nodes; use fewer sizes or a cap"):

@@ -6,6 +6,7 @@ Only `main` sets exit codes. It imports the commands itself, so Ctrl-C is handle
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -32,8 +33,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone
         code = FAILED
     except OSError as error:
-        what = f"{error.filename}: " if error.filename else "cannot write the output: "
-        code = _say(f"{what}{error.strerror or error}", FAILED)
+        where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        what = error.strerror or str(error)
+        code = _say(str(InputError(what if where else f"cannot write the output: {what}", where=where)), FAILED)
     except MemoryError:
         code = _say("not enough memory", FAILED)
     except Exception:
@@ -56,7 +58,7 @@ def _run() -> int:
         if asks_for_help(error):
             error.show()
             return BAD_INPUT
-        raise usage_error(error) from None
+        raise usage_error(error, app, sys.argv[1:]) from None
     except Abort:  # the end of the input where an answer is needed
         return FAILED
     except SystemExit as done:

@@ -1,7 +1,8 @@
 """Standard output and standard error, whatever they are connected to.
 
 If output cannot be written, the command ends with one line. Progress is optional: if standard error is closed or full,
-the work continues without it. Characters that the terminal cannot show are replaced by plain ones.
+the work continues without it. Characters that the terminal cannot show are replaced by plain ones, and those that it
+would obey are shown, whoever's text they are in.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import io
 import os
 import sys
 from typing import TextIO
+
+from equipoise.core.visible_text import visible_stream
 
 PLAIN = {"±": "+-", "…": "...", "─": "-", "━": "-", "╸": " ", "╺": " ", "♣": "c", "♦": "d", "♥": "h", "♠": "s"}
 _ERRORS = "equipoise.plain"
@@ -35,11 +38,12 @@ def open_output() -> None:
     _fill_descriptors()
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
-    sys.stderr = _progress()
+    sys.stderr = visible_stream(_progress())
     if closed:
         raise OSError(errno.EBADF, "standard output is closed")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ERRORS)
+    sys.stdout = visible_stream(sys.stdout)
 
 
 def close_output() -> None:

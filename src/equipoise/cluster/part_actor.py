@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from equipoise import __version__
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.writing import remove_remains
@@ -192,7 +193,7 @@ def _name(iteration: int) -> str:
 
 
 def _is_cut(name: str) -> bool:
-    return len(name) == len(_name(0)) and name.isdigit()
+    return len(name) == len(_name(0)) and whole_number(name) is not None
 
 
 def _entries(folder: Path) -> list[Path]:

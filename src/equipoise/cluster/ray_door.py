@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.cluster.private_folder import PREFIX, PrivateFolder, private_folder
+from equipoise.core.addresses import network_reason, read_address
 from equipoise.core.errors import InputError, shown
 from equipoise.core.machine import all_cores
 
@@ -161,18 +162,19 @@ def _refused(where: str, error: Exception) -> InputError:
 
 def _check_answers(where: str) -> str:
     """Refuse an address at which nobody listens; returns its host."""
-    host, _, port = where.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise InputError(f"no address {shown(where)}", remedy="use local, auto or HOST:PORT, e.g. 10.0.0.1:6379")
     try:
-        with socket.create_connection((host, int(port)), timeout=ANSWER) as connection:
+        host, port = read_address(where)
+    except InputError as error:
+        raise InputError(error.what, remedy="use local, auto or HOST:PORT, e.g. 10.0.0.1:6379") from None
+    try:
+        with socket.create_connection((host, port), timeout=ANSWER) as connection:
             connection.sendall(_GREETING)
             if not connection.recv(1):
-                raise ConnectionError
+                raise ConnectionError("it does not answer as Ray does")
     except OSError as error:
-        reason = error.strerror or "no Ray there"
         raise InputError(
-            f"nobody answers at {shown(where)} ({reason})", remedy="start Ray there, or use --cluster local"
+            f"no cluster answers at {shown(where)}: {network_reason(error)}",
+            remedy="start Ray there, or use --cluster local",
         ) from None
     with contextlib.suppress(ValueError):
         return LOOPBACK if ip_address(host).is_loopback else host

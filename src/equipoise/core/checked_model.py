@@ -8,8 +8,37 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.wording import did_you_mean
 
-_MESSAGES = {"model_type": "not a table", "extra_forbidden": "unknown key", "missing": "must be given"}
+_MESSAGES = {  # by pydantic's type of error; the names in braces are those of its context
+    "model_type": "not a table",
+    "model_attributes_type": "not a table",
+    "dict_type": "not a table",
+    "extra_forbidden": "unknown key",
+    "missing": "must be given",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a smaller number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "greater_than": "must be more than {gt:,}",
+    "greater_than_equal": "must be at least {ge:,}",
+    "less_than": "must be less than {lt:,}",
+    "less_than_equal": "must be at most {le:,}",
+    "too_short": "must have at least {min_length:,} values",
+    "too_long": "must have at most {max_length:,} values",
+    "string_too_short": "must have at least {min_length:,} characters",
+    "string_too_long": "must have at most {max_length:,} characters",
+}
 
 
 class CheckedModel(BaseModel):
@@ -41,13 +70,25 @@ def check_table(
     path = list(first["loc"])
     names = (elements or {}).get(str(path[0]), ()) if path else ()
     key = ".".join(map(str, [names[int(path[1])], *path[2:3]] if names and len(path) > 1 else path[:2]))
-    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, "))
+    message = problem(first)
     if first["type"] == "extra_forbidden":
-        remedy = f"known: {', '.join(_model_at(model, path[:-1]).model_fields)}"
+        remedy = did_you_mean(str(path[-1]), _model_at(model, path[:-1]).model_fields)
     else:
         remedy = (remedies or {}).get(str(path[0]), remedy) if path else remedy
         message += f" (got {shown(first['input'])})" if isinstance(first["input"], (str, int, float)) else ""
     raise InputError(f"{key}: {message}" if key else message, where=where, remedy=remedy)
+
+
+def problem(details: Mapping[str, Any]) -> str:
+    """What pydantic found wrong, in our words: `must be a number`."""
+    message = _MESSAGES.get(details["type"])
+    if message is None:
+        text = str(details["msg"]).removeprefix("Value error, ")
+        return text.replace("Input should be", "must be", 1)
+    limits = details.get("ctx", {}).items()
+    return message.format(
+        **{name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in limits}
+    )
 
 
 def _model_at(model: type[CheckedModel], path: Sequence[int | str]) -> type[CheckedModel]:

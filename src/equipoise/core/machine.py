@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, check_count
+from equipoise.core.wording import size_text
 
 MOST_THREADS = 1024
 PLENTY = 2**63 - 1  # bytes: if the system does not say
@@ -35,7 +37,7 @@ def check_fits(needed: int, what: str, remedy: str) -> None:
     free = available_memory()
     if needed > free:
         raise InputError(
-            f"{what} need {needed / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free", remedy=remedy
+            f"{what} need {size_text(needed)} of memory, and only {size_text(free)} is free", remedy=remedy
         )
 
 
@@ -83,7 +85,7 @@ def _left_of_address_space() -> Iterator[int]:
 def _number(path: Path) -> int | None:
     """The number in a system file; None if there is no such file, or it contains `max`."""
     words = " ".join(_lines(path)).split()
-    return int(words[0]) if words and words[0].isdigit() else None
+    return whole_number(words[0]) if words else None
 
 
 def _statistic(path: Path, name: str) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, I8, I32, I64, U8, kernel
 from equipoise.core.machine import available_memory
+from equipoise.core.wording import size_text
 from equipoise.games.rules import UNLIMITED_STACK
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
@@ -28,8 +29,8 @@ def betting_features(tree: BettingTree) -> F32:
     needed, free = _BYTES * width * len(tree), available_memory()
     if needed > free // 2:
         raise InputError(
-            f"the betting of {len(tree):,} nodes takes {needed / 1e9:.1f} GB as network input, {free / 1e9:.1f} GB are "
-            "free",
+            f"the betting of {len(tree):,} nodes takes {size_text(needed)} as network input, "
+            f"and only {size_text(free)} is free",
             remedy="use fewer bet sizes or a cap",
         )
     first = np.concatenate([[0], np.cumsum(longest)]).astype(np.int64)

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import load_toml
+from equipoise.core.wording import did_you_mean
 from equipoise.games.gamedef import as_game
 from equipoise.games.rules import MOST_ROUNDS, STREETS, GameRules
 
@@ -72,7 +73,7 @@ class BetMenu:
 def _check_keys(table: Mapping[str, Any], known: Sequence[str], what: str, where: str) -> None:
     for key in table:
         if key not in known:
-            raise InputError(f"unknown key {shown(key)} in {what}", where=where, remedy=f"known: {', '.join(known)}")
+            raise InputError(f"unknown key {shown(key)} in {what}", where=where, remedy=did_you_mean(str(key), known))
 
 
 def _subtable(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:

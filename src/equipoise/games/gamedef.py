@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from equipoise.cards.deck import RANKS, SUITS, Deck
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import not_a, read_text
+from equipoise.core.wording import did_you_mean
 from equipoise.games.rules import MOST_CARDS, MOST_ROUNDS, PLAYERS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
 
 GAMES = Shelf("game", ("games/presets",), (".game",), "give a gamedef file")
@@ -83,7 +85,7 @@ class _Reader:
         if not equals:
             self.refuse(f"no '=' in {shown(line)}", number, "write a field as name = value")
         if key not in _SPELLING:
-            self.refuse(f"unknown field {shown(key)}", number, f"known: {', '.join(_SPELLING.values())}")
+            self.refuse(f"unknown field {shown(key)}", number, did_you_mean(key, _SPELLING.values()))
         if key in self.lines:
             self.refuse(f"{_SPELLING[key]} is given twice", number, f"it is already on line {self.lines[key]}")
         self.lines[key] = number
@@ -94,7 +96,7 @@ class _Reader:
             return
         words = rest.split()
         for word in words:
-            if not (word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS):
+            if whole_number(word, _MOST_DIGITS) is None:
                 self.refuse(f"{shown(word)} is not a number of chips or cards", number, "use whole numbers")
         if not words or (key in _SINGLE and len(words) > 1):
             self.refuse(f"{_SPELLING[key]} has {len(words)} values", number, "give one value" if words else "give it")

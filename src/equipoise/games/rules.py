@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from equipoise.cards.deck import Deck
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -161,6 +162,6 @@ class GameRules:
 def read_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
     """Positive numbers separated by commas or spaces."""
     words = text.replace(",", " ").split()
-    if not words or not all(word.isascii() and word.isdigit() and len(word) <= 12 and int(word) for word in words):
+    if not words or not all(whole_number(word, 12) for word in words):
         raise InputError(f"{what} {shown(text)}", remedy=f"write positive numbers, e.g. {example}")
     return tuple(int(word) for word in words)

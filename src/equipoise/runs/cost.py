@@ -10,6 +10,7 @@ from typing import Any
 from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
+from equipoise.core.wording import size_text
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.network_size import (
@@ -65,7 +66,7 @@ class Cost:
         if self.memory_bytes > free:
             raise InputError(
                 f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
-                f"{self.memory_bytes / 1e9:,.1f} GB of memory and {free / 1e9:.1f} GB are free",
+                f"{size_text(self.memory_bytes)} of memory, and only {size_text(free)} is free",
                 remedy=self._remedy(free),
             )
 
@@ -77,7 +78,7 @@ class Cost:
         room = shutil.disk_usage(folder).free + _held(out)
         if self.disk_bytes > room:
             raise InputError(
-                f"the run needs {self.disk_bytes / 1e9:,.1f} GB of disk and {room / 1e9:.1f} GB are free",
+                f"the run needs {size_text(self.disk_bytes)} of disk, and only {size_text(room)} is free",
                 where=str(out),
                 remedy="name a folder on a larger disk, or keep fewer checkpoints",
             )

@@ -32,6 +32,7 @@ from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import is_file
 from equipoise.core.machine import MOST_THREADS
+from equipoise.core.wording import did_you_mean
 from equipoise.games.bet_menu import street_names
 from equipoise.games.rules import MOST_ROUNDS, GameRules
 from equipoise.runs.deep_recipe import DEVICES, DeepRecipe
@@ -228,7 +229,28 @@ def recipe_names() -> list[str]:
 def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """Load a shipped recipe, a TOML file, or that of a run folder; overrides are texts such as `solver.seed=7`."""
     name, where, table = load_table(name_or_path)
-    return read_recipe(apply_overrides(table, overrides), name=name, where=where)
+    try:
+        return read_recipe(apply_overrides(table, overrides), name=name, where=where)
+    except InputError as error:
+        if error.where != where or not overrides:
+            raise
+        raise error.at(_blamed(table, overrides, name, where)) from None
+
+
+def _blamed(table: Mapping[str, Any], overrides: Sequence[str], name: str, where: str) -> str:
+    """Where an error of a recipe with overrides is: the override without which there is none, else all or the file."""
+
+    def fits(some: Sequence[str]) -> bool:
+        try:
+            read_recipe(apply_overrides(table, some), name=name, where=where)
+        except InputError:
+            return False
+        return True
+
+    for at, text in enumerate(overrides):
+        if fits([*overrides[:at], *overrides[at + 1 :]]):
+            return f"--set {text}"
+    return f"--set {' --set '.join(overrides)}" if fits(()) else where
 
 
 def load_table(name_or_path: str | Path) -> tuple[str, str, dict[str, Any]]:
@@ -260,8 +282,8 @@ def check_keys(table: Mapping[str, Any], where: str) -> None:
         raise InputError("reaches is no text", where=where, remedy='write e.g. reaches = "3 mbb/g after a minute"')
     for key in table:
         if key not in ("game", "reaches", *SECTIONS):
-            known = ", ".join(("game", *SECTIONS))
-            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=f"known: {known}")
+            remedy = did_you_mean(str(key), ("game", *SECTIONS))
+            raise InputError(f"unknown key {shown(str(key))}", where=where, remedy=remedy)
 
 
 def _check_hole_cards(rules: GameRules, sections: _Sections, where: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import available_memory, thread_count
 from equipoise.core.signals import stopping
+from equipoise.core.wording import size_text
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
@@ -62,7 +63,7 @@ def solve(
     if needed > free:
         raise InputError(
             f"{len(problem.tree):,} betting nodes on {len(problem.cards.cards):,} boards: the solve needs "
-            f"{needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
+            f"{size_text(needed)}, and only {size_text(free)} is free",
             remedy="use fewer bet sizes, a cap, narrower ranges, or 16-bit storage",
         )
     engine = problem.engine(threads, stored=stored)

@@ -21,6 +21,7 @@ from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say
 from equipoise.core.signals import stopping
+from equipoise.core.wording import size_text
 from equipoise.runs.cost import MOST_SLOTS, Cost, cost_of
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError, RunFolder
 from equipoise.runs.progress import Measured, TrainingProgress
@@ -224,7 +225,7 @@ def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> Stop
 def _cost_text(recipe: Recipe, cost: Cost) -> str:
     return (
         f"{recipe.name}: {cost.nodes:,} betting nodes, {cost.infosets:,} information sets, "
-        f"{_size(cost.memory_bytes)} of memory, {_size(cost.disk_bytes)} of disk; until {_until(recipe.stop)}"
+        f"{size_text(cost.memory_bytes)} of memory, {size_text(cost.disk_bytes)} of disk; until {_until(recipe.stop)}"
     )
 
 
@@ -233,11 +234,6 @@ def _until(stop: StopRecipe) -> str:
     ends += [f"{stop.iterations:,} iterations"] if stop.iterations else []
     ends += [f"{stop.exploitability:g} mbb/g"] if stop.exploitability else []
     return " or ".join(ends)
-
-
-def _size(count: int) -> str:
-    size, unit = next(((size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB")) if count >= size), (1e3, "kB"))
-    return f"{count / size:,.1f} {unit}"
 
 
 @dataclass(eq=False)

@@ -19,6 +19,7 @@ from equipoise.core.arrays import Int
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F64, I8, I32, I64, U8, inlined, kernel
 from equipoise.core.machine import available_memory
+from equipoise.core.wording import size_text
 from equipoise.games.bet_menu import ALL_IN, LEVELS, MIN, BetMenu, load_menu
 from equipoise.games.betting_state import CALL, FOLD, BettingState
 from equipoise.games.gamedef import as_game
@@ -198,7 +199,7 @@ def _check_size(rules: GameRules, plan: BettingPlan, root: Root | None, most_nod
         raise InputError(f"a betting tree of over {most_nodes:,} nodes", remedy="use fewer sizes or a cap")
     if nodes > fitting:
         raise InputError(
-            f"a betting tree of over {fitting:,} nodes does not fit into the {free / 1e9:.1f} GB that are free",
+            f"a betting tree of over {fitting:,} nodes does not fit into the {size_text(free)} that is free",
             remedy="use fewer sizes or a cap",
         )
     return nodes

@@ -6,6 +6,7 @@ action. Streets are not separated.
 
 from __future__ import annotations
 
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.games.notation.typed import CALL_OR_CHECK, read_typed, split_line
@@ -75,7 +76,7 @@ def find_action(tree: BettingTree, node: int, text: str) -> int | None:
 
 
 def _is_amount(size: str) -> bool:
-    return size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS
+    return whole_number(size, MOST_DIGITS) is not None
 
 
 def _all_in_names(tree: BettingTree, node: int, name: str) -> tuple[str, str]:

@@ -181,7 +181,7 @@ def test_a_subgame_that_does_not_fit_into_memory_is_left_to_the_blueprint(
     for hole in (2, 3, 4):
         view = View(state, 0, (hole,), (0,))
         assert agent.probabilities(view) == pytest.approx(blueprint.probabilities(view))
-    assert capfd.readouterr().err.count("GB are free") == 1
+    assert capfd.readouterr().err.count("is free") == 1
 
 
 def test_an_impossible_range_is_taken_as_uniform() -> None:

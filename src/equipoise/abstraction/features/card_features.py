@@ -23,6 +23,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, U8, U16, U64
 from equipoise.core.progress import Fraction
 from equipoise.core.simd import LANES
+from equipoise.core.wording import size_text
 from equipoise.games.rules import GameRules
 
 BINS = 50
@@ -235,4 +236,4 @@ def histograms(
 
 def _check_size(size: int) -> None:
     if size > MOST_BYTES:
-        raise InputError(f"an array of {size / 1e9:.1f} GB", remedy="use the streamed form")
+        raise InputError(f"an array of {size_text(size)} is too large", remedy="use the streamed form")

@@ -26,6 +26,7 @@ from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.text import load_toml
+from equipoise.core.wording import did_you_mean
 from equipoise.games.bet_menu import street_names
 from equipoise.games.rules import GameRules
 
@@ -147,7 +148,7 @@ def read_card_recipe(
     known = (*names, PUBLIC, "seed")
     for key in table:
         if key not in known:
-            raise InputError(f"unknown key {shown(key)} in cards", where=where, remedy=f"known: {', '.join(known)}")
+            raise InputError(f"unknown key {shown(key)} in cards", where=where, remedy=did_you_mean(str(key), known))
     streets = [table.get(name, "lossless") for name in names]
     for name, street in zip(names, streets, strict=True):
         if not isinstance(street, (str, Mapping)):

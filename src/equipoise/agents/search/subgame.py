@@ -21,6 +21,7 @@ from equipoise.cards.symmetry import hole_card_table, renamed_cards, renamed_hol
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I32, I64
 from equipoise.core.machine import available_memory
+from equipoise.core.wording import size_text
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -159,7 +160,7 @@ def solve_subgame(
     needed = 2 * engine.slots * np.dtype(engine.precision).itemsize
     if needed > LARGE and needed > (free := available_memory()) / 2:
         raise InputError(
-            f"its tables need {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free", remedy="search a later street"
+            f"its tables need {size_text(needed)}, and only {size_text(free)} is free", remedy="search a later street"
         )
     regrets = first_regrets(engine) if first_regrets else None
     solver = VectorCFR(

@@ -11,6 +11,7 @@ from equipoise.cli.agents import load_agent
 from equipoise.cli.app import FreshSeed, Game, Json, Log, What, examples, noun, print_json, refuse_options
 from equipoise.cli.files import Force, new_log
 from equipoise.cli.render.progress import progress_bar, tell
+from equipoise.core.addresses import read_port
 from equipoise.core.errors import InputError, shown
 
 acpc = noun("acpc", "Play at an ACPC dealer, or deal.")
@@ -77,8 +78,7 @@ def acpc_deal(
     from equipoise.games.gamedef import load_game
 
     rules, (first, second), (one, other) = load_game(game), _two(ports, "ports"), _two(names, "names")
-    if not (first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
-        raise InputError(f"ports {shown(ports)}", remedy="give two numbers, e.g. --ports 18791,18792")
+    seats = read_port(first, 0), read_port(second, 0)
     if log is None:
         refuse_options(context, "is for --log", "force")
     new_log(log, force=force)
@@ -108,7 +108,7 @@ def acpc_deal(
             hands,
             seed=cards,
             names=(one, other),
-            ports=(int(first), int(second)),
+            ports=seats,
             host=host,
             log=log,
             timeouts=Timeouts(response_timeout, hand_timeout, mean_timeout, start_timeout),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.render.match import print_tournament, win_rate_text
-from equipoise.cli.render.tables import Table, print_table, say, size_text
+from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.core.wording import size_text
 
 if TYPE_CHECKING:
     from equipoise.abstraction.report.lookup import HandBucket

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from equipoise.core.compiling import on_compile
+from equipoise.core.visible_text import drawing_stream
 
 PATIENCE = 1.0  # seconds of compiling before anything is said
 TICK = 0.2  # seconds between two drawings
@@ -89,12 +90,12 @@ class CompilingNotice:
             return
         seconds = time.monotonic() - self.began
         line = f"{SPINNER[int(seconds / TICK) % len(SPINNER)]} {text}: {seconds:.0f} s"
-        print(f"\r{line}", end="", file=sys.stderr, flush=True)
+        print(f"\r{line}", end="", file=drawing_stream(sys.stderr), flush=True)
         self._drawn = len(line)
 
     def _clear(self) -> None:
         if self._drawn:
-            print(f"\r{' ' * self._drawn}\r", end="", file=sys.stderr, flush=True)
+            print(f"\r{' ' * self._drawn}\r", end="", file=drawing_stream(sys.stderr), flush=True)
             self._drawn = 0
 
 

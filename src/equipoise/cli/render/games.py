@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.render.tables import Table, print_table, say, size_text
+from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.core.wording import size_text
 
 if TYPE_CHECKING:
     from equipoise.tree.game_report import GameReport

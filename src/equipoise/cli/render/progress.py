@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.render.compiling import notice
 from equipoise.cli.render.tables import duration, rate_text
+from equipoise.core.visible_text import drawing_stream, visible
 
 if TYPE_CHECKING:
     from equipoise.cli.render.training_panel import TrainingPanel
@@ -23,7 +24,7 @@ LEAST_DONE = 0.01  # the fraction that says something of the time left; before, 
 
 def tell(line: str) -> None:
     """Print a line on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    print(visible(line), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -48,10 +49,10 @@ def stage_bar() -> Iterator[Progress]:
         """What is going on."""
 
         def render(self, task: Task) -> Text:
-            return Text(notice.text() or task.description)
+            return Text(visible(notice.text() or task.description))
 
     columns = (Stage(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = bars.Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = bars.Progress(*columns, console=Console(file=drawing_stream(sys.stderr)), transient=True)
     task = bar.add_task("", total=1.0)
     started = time.monotonic()
     now, shown, display = "", False, notice.shown_elsewhere()
@@ -137,5 +138,5 @@ def training() -> Iterator[TrainingLines | TrainingPanel]:
 
     from equipoise.cli.render.training_panel import TrainingPanel
 
-    with notice.shown_elsewhere(), TrainingPanel(Console(stderr=True)) as panel:
+    with notice.shown_elsewhere(), TrainingPanel(Console(file=drawing_stream(sys.stderr))) as panel:
         yield panel

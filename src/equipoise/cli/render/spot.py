@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from equipoise.cards.action_style import SELDOM, action_symbols
 from equipoise.cli.render.progress import PAUSE
 from equipoise.cli.render.spot_grid import print_grid, print_legend
-from equipoise.cli.render.tables import duration, layout_width, size_text
+from equipoise.cli.render.tables import duration, layout_width
+from equipoise.core.visible_text import drawing_stream
+from equipoise.core.wording import size_text
 from equipoise.spots.trend import Measurement, iteration_at
 
 if TYPE_CHECKING:
@@ -192,7 +194,8 @@ def solve_progress(
             last, printed = time.monotonic(), True
             text = f"iteration {iteration:,}  {duration(seconds)}  exploitability {left:.3f}{unit}"
             text += f"  {duration(seconds_left(history, wanted, iterations))} left"
-            print(f"\r{text:<78}" if live else text, end="" if live else "\n", file=sys.stderr, flush=True)
+            file = drawing_stream(sys.stderr)
+            print(f"\r{text:<78}" if live else text, end="" if live else "\n", file=file, flush=True)
 
     yield show
     if printed and live:

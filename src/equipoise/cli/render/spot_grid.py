@@ -6,11 +6,13 @@ are added where the terminal has them, and never needed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import action_symbols, terminal_styles
 from equipoise.cli.render.tables import layout_width
+from equipoise.core.visible_text import drawing_stream, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -76,11 +78,11 @@ def _cell_text(cell: GridCell, actions: Sequence[str], length: int) -> Text:
 def _plain(text: str) -> Text:
     from rich.text import Text
 
-    return Text(text)
+    return Text(visible(text))
 
 
 def _print(line: Text) -> None:
     from rich.console import Console
 
     line.rstrip()
-    Console(highlight=False, soft_wrap=True).print(line)
+    Console(file=drawing_stream(sys.stdout), highlight=False, soft_wrap=True).print(line)

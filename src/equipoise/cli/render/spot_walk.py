@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.cli.render.spot import print_hands, print_node
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError
 from equipoise.tree.betting_tree import DECISION, FOLDED
 from equipoise.tree.lines import action_names, find_line, line_of
@@ -113,8 +114,9 @@ class Walk:
         if tree.kind[self.node] != DECISION:
             raise InputError("the hand is over", remedy="type b to go back, r for the root")
         names = action_names(tree, self.node)
-        if text.isascii() and text.isdigit() and 1 <= int(text) <= len(names):
-            self.steps.append(names[int(text) - 1])
+        number = whole_number(text)
+        if number and number <= len(names):
+            self.steps.append(names[number - 1])
             return
         find_line(tree, ", ".join([*filter(None, [line_of(tree, self.node)]), text]))  # refuses what is not offered
         self.steps.append(text)

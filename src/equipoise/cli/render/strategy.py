@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.cli.render.spot_grid import print_grid
-from equipoise.cli.render.tables import Table, print_table, say, size_text
+from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.core.wording import size_text
 
 if TYPE_CHECKING:
     from equipoise.strategy.packed import Packed

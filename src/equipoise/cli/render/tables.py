@@ -13,6 +13,9 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from equipoise.core.digits import whole_number
+from equipoise.core.visible_text import visible
+
 GAP = "  "  # between columns
 NARROWEST = 40  # columns of a terminal; narrower ones wrap
 USUAL_WIDTH = 80  # columns of text to be laid out where there is no terminal
@@ -20,7 +23,7 @@ USUAL_WIDTH = 80  # columns of text to be laid out where there is no terminal
 
 def screen_width() -> int | None:
     """The columns of the terminal, or those that COLUMNS names; None: output may be as wide as it needs."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+    if sys.stdout.isatty() or whole_number(os.environ.get("COLUMNS", "")):
         return max(shutil.get_terminal_size().columns, NARROWEST)
     return None
 
@@ -33,6 +36,7 @@ def layout_width() -> int:
 def say(text: str) -> None:
     """Print a sentence, wrapped at words on a terminal."""
     width = screen_width()
+    text = visible(text)
     print("\n".join(_folded(text, width, indent=GAP)) if width else text)
 
 
@@ -48,7 +52,7 @@ class Table:
 
     def add_row(self, *cells: str) -> None:
         """Add a row."""
-        self.rows.append(cells)
+        self.rows.append(tuple(map(visible, cells)))
 
     def add_section(self) -> None:
         """Add a rule."""
@@ -139,16 +143,6 @@ def _folded(text: str, width: int, indent: str = "") -> list[str]:
     """A text in lines of at most `width`; a longer word is broken."""
     lines = textwrap.wrap(text, max(width, 1), subsequent_indent=indent, break_on_hyphens=False)
     return lines or [""]
-
-
-def size_text(count: float) -> str:
-    """Bytes in the largest unit that leaves at least one: 1.18 GB. Units of 1,000."""
-    units = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
-    unit = 0
-    while count >= 1000 and unit < len(units) - 1:
-        count /= 1000
-        unit += 1
-    return f"{count:,.0f} {units[unit]}" if unit == 0 else f"{count:,.3g} {units[unit]}"
 
 
 def rate_text(value: float) -> str:

@@ -18,7 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.cli.render.compiling import notice
-from equipoise.cli.render.tables import duration, size_text
+from equipoise.cli.render.tables import duration
+from equipoise.core.visible_text import visible
+from equipoise.core.wording import size_text
 
 if TYPE_CHECKING:
     from equipoise.runs.progress import TrainingProgress
@@ -53,7 +55,7 @@ class TrainingPanel:
 
     def say(self, line: str) -> None:
         """Print a line of the log."""
-        self.console.print(Text(line), soft_wrap=True)
+        self.console.print(Text(visible(line)), soft_wrap=True)
 
     def stage(self, name: str, done: float) -> None:
         """Report the progress of a stage of bucket building."""
@@ -80,7 +82,7 @@ class TrainingPanel:
     def _stages(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for name, done in list(self.stages.items())[-MOST_STAGES:]:
-            table.add_row(f"buckets: {name}", ProgressBar(total=1.0, completed=done, width=BAR), f"{done:.0%}")
+            table.add_row(Text(f"buckets: {name}"), ProgressBar(total=1.0, completed=done, width=BAR), f"{done:.0%}")
         return table
 
     def _figures(self, now: TrainingProgress) -> Table:
@@ -99,7 +101,7 @@ class TrainingPanel:
             ("last checkpoint", _age(now.checkpoint_age, since)),
         ]
         for name, value in rows:
-            table.add_row(name, value)
+            table.add_row(name, Text(value))
         return table
 
 

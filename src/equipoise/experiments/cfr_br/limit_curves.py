@@ -20,6 +20,7 @@ from equipoise.agents.blueprint import blueprint
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory, thread_count
 from equipoise.core.progress import Say
+from equipoise.core.wording import size_text
 from equipoise.experiments.curves import by_curve, draw_intervals, halvings, remembered, train_to
 from equipoise.games.bet_menu import street_names
 from equipoise.games.gamedef import load_game
@@ -133,7 +134,7 @@ def train_points(contender: Contender, scale: Scale, out: Path, say: Say) -> lis
     if coming:
         check_memory(contender, scale, say)
         size = 4 * len(contender.curves) * len(coming) * cost_of(contender.recipe).slots
-        say(f"{contender.name}: strategies of its points take {size / 1e9:.2f} GB of disk beside the run")
+        say(f"{contender.name}: strategies of its points take {size_text(size)} of disk beside the run")
     for minutes in coming:
         say(f"{contender.name}: training to {60 * minutes:.0f} s")
         train_to(contender.recipe, run, minutes, threads=scale.threads, say=say)
@@ -231,10 +232,10 @@ def check_memory(contender: Contender, scale: Scale, say: Say) -> None:
         return
     threads = min(thread_count(scale.threads), PLAYERS * scale.boards)
     needed, free = working_bytes(contender.recipe, threads), available_memory()
-    say(f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB of memory beside the tables")
+    say(f"{contender.name}: an iteration takes up to {size_text(needed)} of memory beside the tables")
     if needed > free:
         raise InputError(
-            f"{contender.name}: an iteration takes up to {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free",
+            f"{contender.name}: an iteration takes up to {size_text(needed)}, and only {size_text(free)} is free",
             remedy="use fewer boards, threads or buckets, or a longer trunk",
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.notation.betting_text import MOST_DIGITS, bad_betting, replay_betting
@@ -157,9 +158,10 @@ def read_log_state(rules: GameRules, line: str) -> LogState:
 
 
 def _number(text: str, line: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+    number = whole_number(text, MOST_DIGITS)
+    if number is None:
         raise InputError(f"{shown(text)} is not a number in {shown(line)}", remedy="use whole numbers")
-    return int(text)
+    return number
 
 
 def _value(text: str, line: str) -> float:

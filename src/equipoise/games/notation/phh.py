@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import read_toml
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
@@ -202,7 +203,7 @@ def _betting(state: BettingState, words: list[str]) -> int:
             return FOLD
         case ["cc"]:
             return CALL
-        case ["cbr", chips] if chips.isascii() and chips.isdigit() and len(chips) <= 10 and int(chips):
+        case ["cbr", chips] if whole_number(chips, 10):
             return int(chips) + state.street_start
     raise InputError("an unknown action", remedy="use f, cc or cbr and the chips of the street")
 

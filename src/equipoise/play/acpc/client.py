@@ -18,6 +18,7 @@ import numpy as np
 
 from equipoise.agents.agent import Agent, View
 from equipoise.agents.named import Playing, as_agent
+from equipoise.core.addresses import Address, network_reason, read_host, read_port
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import CALL, FOLD
 from equipoise.games.notation.acpc import MatchState, read_match_state
@@ -60,11 +61,13 @@ def play_at(
 ) -> ClientResult:
     """Play at a dealer until it closes; `on_hand` gets the last state of each hand and the chips won."""
     player = as_agent(agent, game)
-    where = f"{host}:{port}"
+    address = Address(read_host(host), read_port(port))
+    where = str(address)
     try:
-        connection = socket.create_connection((host, port), timeout)
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(f"cannot connect: {error}", where=where, remedy="is the dealer waiting there?") from None
+        connection = socket.create_connection(address, timeout)
+    except OSError as error:
+        what = f"cannot connect: {network_reason(error)}"
+        raise InputError(what, where=where, remedy="is the dealer waiting there?") from None
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         seat = _Seat(player, seed, on_hand)

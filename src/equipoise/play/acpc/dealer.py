@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from equipoise.core.addresses import Address, network_reason, read_host, read_port
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.progress import Say
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
@@ -126,10 +127,13 @@ def deal_match(
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    address = Address(read_host(host), read_port(port, 0))
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((host, port))
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(f"cannot listen: {error}", where=f"{host}:{port}", remedy="name a free port, or 0") from None
+        return socket.create_server(address, family=family)
+    except OSError as error:
+        what = f"cannot listen: {network_reason(error)}"
+        raise InputError(what, where=str(address), remedy="name a free port, or 0") from None
 
 
 def _open_log(path: str | Path) -> TextIO:

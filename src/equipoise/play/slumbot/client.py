@@ -23,6 +23,7 @@ from typing import Any, TextIO, cast
 
 from equipoise.agents.agent import Agent, View
 from equipoise.agents.named import Playing, as_agent
+from equipoise.core.addresses import network_reason, read_url
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.acpc import LogState, log_state_text
@@ -74,9 +75,7 @@ def play_slumbot(
 
 
 def _base(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"address {shown(url)}", remedy="give one like http://127.0.0.1:8080")
-    return url.rstrip("/").removesuffix("/api")
+    return read_url(url).removesuffix("/api")
 
 
 def _open_log(path: str | Path) -> TextIO:
@@ -214,9 +213,10 @@ class _Session:
         except (HTTPException, ValueError) as error:  # ValueError: the length of a chunk
             raise InputError(f"{name}: no HTTP: {shown(str(error), 80)}", remedy=elsewhere) from None
         except OSError as error:
-            reason = getattr(error, "reason", error)
-            took = f"no answer in {time.monotonic() - begun:.0f} s" if isinstance(reason, TimeoutError) else str(reason)
-            raise InputError(f"{name}: {took}", remedy="is the server there?") from None
+            cause = getattr(error, "reason", error)
+            late = f"there was no answer in {time.monotonic() - begun:.0f} s"
+            why = late if isinstance(cause, TimeoutError) else network_reason(cause)
+            raise InputError(f"{name}: {why}", remedy="is the server there?") from None
         if "error_msg" in answer:
             raise InputError(f"{name}: the server says {shown(str(answer['error_msg']), 200)}", remedy=_ODD)
         if status != _FINE:

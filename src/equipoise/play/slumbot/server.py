@@ -29,6 +29,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.agents.named import Playing, as_agent
+from equipoise.core.addresses import Address, network_reason, read_host, read_port
+from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.slumbot import read_slumbot_betting, slumbot_betting
@@ -210,18 +212,20 @@ class SlumbotServer(ThreadingHTTPServer):
     ) -> None:
         self.table = table
         self.connections = Connections(CONNECTIONS)
-        self._names = {name.lower() for name in (host, "localhost", *allow_hosts)}
+        address = Address(read_host(host), read_port(port, 0))
+        self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        self._names = {read_host(name).lower() for name in (host, "localhost", *allow_hosts)}
         try:
-            super().__init__((host, port), _Handler)
-        except (OSError, OverflowError, UnicodeError) as error:
-            where = f"{host}:{port}"
-            raise InputError(f"cannot listen: {error}", where=where, remedy="name a free port") from None
+            super().__init__(address, _Handler)
+        except OSError as error:
+            what = f"cannot listen: {network_reason(error)}"
+            raise InputError(what, where=str(address), remedy="name a free port, or 0") from None
 
     @property
     def url(self) -> str:
         """Where clients find it."""
         host, port = self.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return f"http://{Address(str(host), port)}"
 
     def is_for_us(self, host: str) -> bool:
         """Whether a Host header names this server."""
@@ -333,8 +337,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _request(self) -> Answer:
         text = self.headers.get("Content-Length", "")
-        length = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
-        if not 0 <= length <= MOST_BODY:
+        length = whole_number(text)
+        if length is None or length > MOST_BODY:
             self.close_connection = True
             raise InputError(
                 "no body, or a large one", remedy=f"send JSON of at most {MOST_BODY} bytes with its length"

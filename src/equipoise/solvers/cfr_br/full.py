@@ -21,6 +21,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64
 from equipoise.core.machine import available_memory
+from equipoise.core.wording import size_text
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.schedule import schedule
 from equipoise.solvers.solver import AVERAGE, CURRENT, table_of
@@ -193,6 +194,6 @@ def _check_memory(tree: BettingTree, maps: tuple[BucketMap, BucketMap], precisio
     needed, free = table_bytes(tree, maps, precision), available_memory()
     if needed > free:
         raise InputError(
-            f"tables of {needed / 1e9:,.1f} GB, and {free / 1e9:.1f} GB are free",
+            f"the tables need {size_text(needed)}, and only {size_text(free)} is free",
             remedy="use fewer buckets, or CFR-BR, whose opponent has no tables",
         )

@@ -23,6 +23,7 @@ import numpy as np
 from equipoise.core.arrays import F32
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.wording import size_text
 from equipoise.solvers.disk_tasks.cut import Task
 
 FORMAT = "equipoise task 1"
@@ -93,7 +94,7 @@ class MappedTables(TaskTables):
             return self._tables(index, mmap.mmap(self._file, size, offset=int(self._start[index])))
         except OSError as error:
             raise InputError(
-                f"cannot map a task of {size / 1e9:.1f} GB: {error.strerror}",
+                f"cannot map a task of {size_text(size)}: {error.strerror}",
                 remedy="cut the game into more groups of public cards, or give the process more memory",
             ) from None
 
@@ -177,7 +178,7 @@ def _reserved(folder: Path, size: int) -> int:
         if descriptor >= 0:
             os.close(descriptor)  # which gives back the blocks that it got
         raise InputError(
-            f"cannot make tables of {size / 1e9:.1f} GB: {error.strerror}", where=str(folder),
+            f"cannot make tables of {size_text(size)}: {error.strerror}", where=str(folder),
             remedy="give a folder with room, or more machines",
         ) from None  # fmt: skip
     return descriptor
