@@ -190,11 +190,11 @@ def test_a_solution_is_solved_again_and_says_so(solved: str, tmp_path: Path) -> 
     done = CliRunner().invoke(
         app, ["spot", "solve", solved, "--target", "0.5", "--threads", "1", "--out", out, "--json"]
     )
-    assert "no regrets to continue from; solving its spot from the start" in done.stderr
+    assert "--resumable" in done.stderr
     assert numbers(done.stdout)["exploitability_percent_pot"] <= 0.5
     assert equipoise.Solution.load(out).strategy("check").frequency[0] == pytest.approx(1)  # its lock is still there
     kept = str(tmp_path / "kept.solution")
-    first = ["spot", "solve", "kuhn", "--threads", "1", "--target", "1", "--keep-regrets", "--out", kept, "--json"]
+    first = ["spot", "solve", "kuhn", "--threads", "1", "--target", "1", "--resumable", "--out", kept, "--json"]
     iterations = numbers(CliRunner().invoke(app, first).stdout)["iterations"]
     more = [*first[:2], kept, *first[3:5], "--target", "0.01", "--force", "--out", kept, "--json"]
     done = CliRunner().invoke(app, more)

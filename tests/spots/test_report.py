@@ -214,7 +214,7 @@ def test_a_solve_that_kept_its_regrets_continues_to_the_same_bits(variant: str, 
     lock = '[[lock]]\nline = "check"\nstrategy = { check = 0.75 }\n'
     options: dict[str, Any] = {"target": 0, "threads": 1, "variant": variant, "storage": storage}
     whole = equipoise.solve(read_spot(TURN + lock), iterations=60, **options)
-    part = equipoise.solve(read_spot(TURN + lock), iterations=25, keep_regrets=True, **options)
+    part = equipoise.solve(read_spot(TURN + lock), iterations=25, resumable=True, **options)
     part.save(tmp_path / "part.solution")
     loaded = Solution.load(tmp_path / "part.solution")
     np.testing.assert_array_equal(loaded.average, part.average)  # gaps are filled when it is opened

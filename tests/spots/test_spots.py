@@ -252,15 +252,15 @@ def test_a_solution_file_is_whole_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "river.solution"
     solution.save(path)
     again = Solution.load(path)
-    np.testing.assert_array_equal(again.average, solution.average)
-    assert again.strategy("check").frequency == pytest.approx(solution.strategy("check").frequency)
+    np.testing.assert_array_equal(again.average, solution.compact().average)
+    assert again.strategy("check").frequency == pytest.approx(solution.strategy("check").frequency, abs=0.002)
     assert again.percent == solution.percent
     whole = path.read_bytes()
     for damage in (
         whole[:-7],
         whole[:100],
         b"",
-        whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:],
+        whole[:4200] + bytes([whole[4200] ^ 1]) + whole[4201:],
         b"{}\n" + whole,
     ):
         path.write_bytes(damage)

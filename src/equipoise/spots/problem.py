@@ -56,7 +56,7 @@ class Problem:
         problem = cls(spot.tree(MOST_NODES), spot.boards(), spot.stakes, spot)
         if not problem.cards.meetings(0):
             raise InputError("the two ranges never meet: each hand blocks the other", remedy="add other hands")
-        problem.lock_strategies()
+        _ = problem.lock_strategies  # refuses locks that cannot be played
         return problem
 
     @classmethod
@@ -128,6 +128,14 @@ class Problem:
             raise InputError("two locks at one line", remedy="give one lock a line")
         return tuple(found)
 
+    def lock_at(self, node: int, board: int) -> F64 | None:
+        """[action, hole] the frequencies of the lock at a decision on a board; None if it has none."""
+        for often, (at, only) in zip(self.lock_strategies, self.locked, strict=True):
+            if at == node and only in (EVERY_BOARD, board):
+                return often
+        return None
+
+    @cached_property
     def lock_strategies(self) -> list[F64]:
         """[action, hole] the frequencies of each lock."""
         found = []
@@ -151,7 +159,7 @@ class Problem:
     def lock_tables(self, engine: Engine, table: Any) -> None:
         """Write the locked strategies into a table of regrets or averages: the solver plays what it finds there."""
         program, boards = engine.program, engine.cards.arrays
-        for often, (node, only) in zip(self.lock_strategies(), self.locked, strict=True):
+        for often, (node, only) in zip(self.lock_strategies, self.locked, strict=True):
             place = int(program.place_of[node])
             player, row = int(self.tree.player[node]), int(program.arrays.table_row[place])
             for board in np.flatnonzero(boards.street == self.tree.street[node]):

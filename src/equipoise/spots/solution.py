@@ -1,7 +1,8 @@
 """A solved spot or game: the strategy and the value of each hand at every node; saved in one file.
 
-The file (`core/files/array_file.py`) holds the problem, the progress and the average-strategy table; if asked for, also
-the regrets, so that a later solve can continue. The tree and the boards are rebuilt when it is opened.
+The file (`core/files/array_file.py`) holds the problem, the progress and the average strategy, in the smallest codes
+that leave its values as they are (`small_strategy.py`). A resumable file has the solver's tables instead, so that a
+later solve can continue. The tree and the boards are rebuilt when it is opened.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from equipoise.core.jit import F64, U16
 from equipoise.games.gamedef import read_gamedef
 from equipoise.solvers.vector_cfr import fill_unreached
 from equipoise.spots.problem import Problem
+from equipoise.spots.small_strategy import small_strategy
 from equipoise.spots.spot import read_spot
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
@@ -32,9 +34,11 @@ from equipoise.tree.lines import action_names, find_line, line_of, path_to
 from equipoise.walk.engine import Engine
 from equipoise.walk.plan import EVALUATE, HoleRule, padded
 from equipoise.walk.regret_matching import strategy_rows
+from equipoise.walk.strategy_codes import code_weights
+from equipoise.walk.table_storage import table_type
 from equipoise.walk.walk import WHOLE, walk_boards
 
-FORMAT = "equipoise solution 3"
+FORMAT = "equipoise solution 4"
 SUFFIX = ".solution"
 REMEDY = "write one with equipoise spot solve"
 LEAST_REACH = 1e-6  # below, a node counts as never reached: what is left are the first iterations of the solve
@@ -185,7 +189,11 @@ class SolverState:
 
 @dataclass(eq=False)
 class Solution:
-    """The average strategy of a solve, with the problem it solves."""
+    """The average strategy of a solve, with the problem it solves.
+
+    `average` is a flat table of the solve's own numbers, or of codes
+    (`walk/strategy_codes.py`) if the solution was loaded.
+    """
 
     problem: Problem
     average: Any
@@ -197,6 +205,7 @@ class Solution:
     stopped: str = ""  # what ended the solve: target, iterations or interrupted; empty in a solution that was loaded
     target: float | None = None  # percent, as `percent` is
     state: SolverState | None = None  # kept if asked for: another solve can continue from it
+    storage: str = "float32"  # of the solve's tables
 
     def __repr__(self) -> str:
         reached = f", exploitability {self.percent:.3g}%" if self.history else ""
@@ -295,17 +304,18 @@ class Solution:
         mine, theirs = (cards.gather(board, side, cards.weights[side]) for side in (0, 1))
         return float(mine @ self._met(board, 0, theirs))
 
-    def _rows(self, node: int, board: int) -> F64:
+    def _rows(self, node: int, board: int) -> Any:
         """The strategy at a node on a board: [action, hole]."""
         engine = self.engine
         program = engine.program
         place = int(program.place_of[node])
         player, actions = int(program.arrays.player[place]), int(program.arrays.num_children[place])
+        if (often := self.problem.lock_at(node, board)) is not None:
+            return strategy_rows(often[:, engine.cards.holes(board, player)])
         size = int(engine.cards.arrays.counts[board, player])
         start = int(engine.table_first[board, player]) + int(program.arrays.table_row[place]) * size
-        return np.asarray(
-            strategy_rows(self.average[start : start + actions * size].reshape(actions, size)), np.float64
-        )
+        rows = self.average[start : start + actions * size].reshape(actions, size)
+        return strategy_rows(code_weights(rows))
 
     def _ancestors(self, board: int) -> dict[int, int]:
         """{street: board} from the root to a board."""
@@ -432,7 +442,7 @@ class Solution:
             "iterations": self.iterations,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
-            "memory_bytes": self.problem.memory_bytes(self.threads, stored=self.average.dtype.type),
+            "memory_bytes": self.problem.memory_bytes(self.threads, stored=table_type(self.storage)),
             "root": dict(zip(root.actions, root.frequency.tolist(), strict=True)),
             "stopped": self.stopped or None,
         }
@@ -447,6 +457,17 @@ class Solution:
             answer["hands"] = root.as_json()["hands"]
         return answer
 
+    def compact(self) -> Solution:
+        """The solution as its file keeps it: the strategy in codes, whose values are within 0.01% of the pot.
+
+        A resumable solution stays as it is.
+        """
+        if self.state:
+            return self
+        small = replace(self, average=small_strategy(self.engine, self.average, self.problem.unit))
+        vars(small)["engine"] = self.engine
+        return small
+
     def save(self, path: str | Path) -> None:
         """Write the solution file, atomically."""
         header = {
@@ -456,8 +477,10 @@ class Solution:
             "cpu_seconds": self.cpu_seconds,
             "history": self.history,
             "variant": self.state.variant if self.state else None,
+            "storage": self.storage,
         }
-        save_arrays(path, FORMAT, header, self.state.arrays() if self.state else {"average": self.average})
+        arrays = self.state.arrays() if self.state else {"average": self.compact().average}
+        save_arrays(path, FORMAT, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
@@ -467,6 +490,7 @@ class Solution:
             _problem(header, Path(path).stem), arrays["average"],
             header["iterations"], header["seconds"], header["cpu_seconds"],
             [(entry[0], entry[1], entry[2]) for entry in header["history"]],
+            storage=header["storage"],
         )  # fmt: skip
         engine = solution.engine
         if any(len(arrays[name]) != engine.slots for name in ("average", "regret", "predicted") if name in arrays):

@@ -22,7 +22,7 @@ from equipoise.spots.problem import Menu, Problem, read_problem
 from equipoise.spots.solution import SUFFIX, Solution, SolverState
 from equipoise.spots.spot import Spot
 from equipoise.spots.trend import Measurement, iteration_at
-from equipoise.walk.table_storage import table_type
+from equipoise.walk.table_storage import storage_name, table_type
 
 FIRST_MEASUREMENT = 10
 OnProgress = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
@@ -37,13 +37,13 @@ def solve(
     menu: Menu | None = None,
     threads: int = 0,
     storage: str = "float32",
-    keep_regrets: bool = False,
+    resumable: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Solution:
     """Solve a spot (a value, or a TOML or JSON file) or a small game (rules or a built-in name).
 
     A solution (a value or a file) is solved again: if it has the regrets of this variant and storage, from where it
-    stopped, else from the start. `keep_regrets` keeps them, which doubles the file.
+    stopped, else from the start. `resumable` keeps them: the file is then eight times as large as without.
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game; default: the spot's own); 0 runs
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
@@ -76,7 +76,7 @@ def solve(
         solver = VectorCFR(engine, variant)
         for table in (solver.current, solver.average):
             problem.lock_tables(engine, table)
-    return _run(problem, solver, target, iterations, on_progress, keep_regrets=keep_regrets, earlier=earlier)
+    return _run(problem, solver, target, iterations, on_progress, resumable=resumable, earlier=earlier)
 
 
 def continues(solution: Solution, variant: str, storage: str) -> bool:
@@ -143,7 +143,7 @@ def _run(
     iterations: int,
     on_progress: OnProgress | None,
     *,
-    keep_regrets: bool,
+    resumable: bool,
     earlier: Solution | None,
 ) -> Solution:
     start, cpu_start = time.perf_counter(), time.process_time()
@@ -181,10 +181,11 @@ def _run(
                 raise
             stopped = "interrupted"
         state = None
-        if keep_regrets:
+        if resumable:
             state = SolverState(solver.variant, solver.average.copy(), solver.regret, solver.predicted, solver.scale)
         solver.fill_gaps()
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     return Solution(
-        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target, state
-    )
+        problem, solver.average, solver.iteration, seconds, cpu, history, solver.engine.threads, stopped, target, state,
+        storage_name(solver.engine.stored),
+    )  # fmt: skip

@@ -6,6 +6,8 @@ matching) and average strategies (normalisation) alike. Two and three actions, t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from equipoise.core.arrays import Float
@@ -219,7 +221,7 @@ def predict(values: F32, value: F32, regret: F32, predicted: F32) -> None:
             out[h] = max(row[h], row.dtype.type(0)) + (worth[h] - value[h])
 
 
-def strategy_rows(source: F32) -> F32:
+def strategy_rows(source: Any) -> Any:
     """The strategy of a table's rows, in NumPy. float[action, hole] -> float[action, hole]."""
     positive = np.maximum(source, 0)
     total = positive.sum(axis=0)

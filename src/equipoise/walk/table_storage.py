@@ -5,6 +5,8 @@ encoded again, so that the largest entry has 32,766 units. With rounding to near
 lost and CFR+ stalls (the spot `turn` at 0.3% of the pot, Leduc at 7 mbb/g). So the threshold for rounding up moves
 evenly through (0, 1) from iteration to iteration: the error of an entry is below one unit, 1/32,766 of the decision's
 largest, and zero on average. No randomness is involved.
+
+A finished strategy may be in bytes (`strategy_codes.py`): walks read them as squares, and write none.
 """
 
 # ruff: noqa: ARG001 - an overload has the arguments of the function it implements
@@ -19,7 +21,7 @@ from numba.extending import overload
 
 from equipoise.core.arrays import Float, Int
 from equipoise.core.errors import InputError, shown
-from equipoise.core.jit import F32, F64, I16, kernel
+from equipoise.core.jit import F32, F64, I16, U8, kernel
 
 UNITS = 32_766  # of the largest entry: one less than fits, for rounding up
 REGRET, AVERAGE = 0, 1  # columns of `scale`
@@ -34,6 +36,11 @@ def table_type(storage: str) -> type:
     if storage not in STORAGES:
         raise InputError(f"no storage {shown(storage)}", remedy=f"there are {', '.join(STORAGES)}")
     return STORAGES[storage]
+
+
+def storage_name(kind: type | None) -> str:
+    """The name of a table type; that of `float32` if an engine has none of its own."""
+    return next(name for name, each in STORAGES.items() if each == (kind or np.float32))
 
 
 def phase(iteration: int) -> float:
@@ -74,7 +81,11 @@ def _read_rows(rows: Any, scratch: Any) -> Any:
         decode(rows, np.float32(1), scratch)
         return scratch
 
-    return decoded if rows.dtype == types.int16 else same
+    def squared(rows: Any, scratch: Any) -> Any:
+        decode_squares(rows, scratch)
+        return scratch
+
+    return squared if rows.dtype == types.uint8 else decoded if rows.dtype == types.int16 else same
 
 
 @overload(decode_rows, jit_options={"forceinline": True})
@@ -86,7 +97,7 @@ def _decode_rows(rows: Any, scale: Any, at: Any, table: Any, scratch: Any) -> An
         decode(rows, scale[at, table], scratch)
         return scratch
 
-    return decoded if rows.dtype == types.int16 else same
+    return same if isinstance(rows.dtype, types.Float) else decoded
 
 
 @overload(encode_rows, jit_options={"forceinline": True})
@@ -107,6 +118,16 @@ def decode(rows: I16, unit: Float, floats: F32) -> None:
         row, out = rows[action], floats[action]
         for h in range(row.size):
             out[h] = row[h] * unit
+
+
+@kernel
+def decode_squares(rows: U8, floats: F32) -> None:
+    """IN: uint8[action, hole]; OUT: float[action, hole]."""
+    for action in range(rows.shape[0]):
+        row, out = rows[action], floats[action]
+        for h in range(row.size):
+            root = np.int32(row[h])
+            out[h] = root * root
 
 
 @kernel

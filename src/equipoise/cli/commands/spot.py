@@ -55,8 +55,11 @@ def solve(
     ] = "practical",
     threads: Threads = 0,
     storage: Annotated[str, typer.Option(help="Table storage: float32, or int16 for half the memory.")] = "float32",
-    keep_regrets: Annotated[
-        bool, typer.Option("--keep-regrets", help="Save regrets too: a later solve continues; the file doubles.")
+    resumable: Annotated[
+        bool,
+        typer.Option(
+            "--resumable", help="Save the solve's tables, so that a later solve can continue: a file 8 times as large."
+        ),
     ] = False,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
@@ -90,9 +93,10 @@ def solve(
             variant=variant,
             threads=threads,
             storage=storage,
-            keep_regrets=keep_regrets,
+            resumable=resumable,
             on_progress=on_progress,
         )
+    solution = solution.compact()
     solution.save(saved)
     _print(solution, saved, by_hand=by_hand, as_json=as_json)
     if solution.stopped == "interrupted":

@@ -54,7 +54,7 @@ def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
     elif earlier.state:
         how = "its regrets are those of another variant or storage; solving its spot from the start"
     else:
-        how = "it holds no regrets to continue from; solving its spot from the start"
+        how = "it holds no regrets to continue from (--resumable keeps them); solving its spot from the start"
     print(f"{name}: {how}", file=sys.stderr)
 
 
