@@ -10,6 +10,7 @@ import pytest
 
 import equipoise
 from equipoise import InputError, Solution, read_spot
+from equipoise.spots import small_strategy as small
 from equipoise.spots.problem import Problem
 from equipoise.spots.small_strategy import MOST_OFF, small_strategy
 from equipoise.spots.spot import load_spot
@@ -53,6 +54,12 @@ def measured(problem: Problem, table: Any) -> Any:
     return np.array([exact.evaluate(0, tables), exact.evaluate(1, tables), exact.exploitability(tables)])
 
 
+@pytest.fixture(autouse=True)
+def code_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code tables of any size."""
+    monkeypatch.setattr(small, "EXACT", 0)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_stored_strategy_is_worth_what_it_was(seed: int, tmp_path: Path) -> None:
     solution = equipoise.solve(random_spot(seed), target=0.5, iterations=300, threads=1)
@@ -62,8 +69,7 @@ def test_a_stored_strategy_is_worth_what_it_was(seed: int, tmp_path: Path) -> No
     off = np.abs(measured(again.problem, again.average) - measured(solution.problem, solution.average))
     assert off.max() <= 1.05 * MOST_OFF * solution.problem.unit
     assert (tmp_path / "random.solution").stat().st_size <= again.average.nbytes + HEADER
-    view = again.strategy()
-    assert view.strategy.sum(axis=0) == pytest.approx(1)
+    assert again.strategy().strategy.sum(axis=0) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["river", "turn"])
@@ -74,8 +80,15 @@ def test_packaged_spots_take_a_byte_an_action(name: str, tmp_path: Path) -> None
     assert again.average.dtype == np.uint8
     assert (tmp_path / "x.solution").stat().st_size <= solution.engine.slots + HEADER
     for player in (0, 1):  # not only the range's EV: that of each hand
-        off = np.abs(again.values(player) - solution.values(player)).max()
-        assert off <= MOST_OFF * solution.problem.unit
+        assert np.abs(again.values(player) - solution.values(player)).max() <= MOST_OFF * solution.problem.unit
+
+
+def test_small_tables_stay_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    solution = equipoise.solve(random_spot(2), target=5, threads=1)
+    assert solution.average.nbytes <= small.EXACT
+    solution.save(tmp_path / "x.solution")
+    np.testing.assert_array_equal(Solution.load(tmp_path / "x.solution").average, solution.average)
 
 
 def test_codes_that_are_too_small_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

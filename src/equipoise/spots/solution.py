@@ -458,7 +458,7 @@ class Solution:
         return answer
 
     def compact(self) -> Solution:
-        """The solution as its file keeps it: the strategy in codes, whose values are within 0.01% of the pot.
+        """The solution as its file keeps it: the strategy in codes if its table is large.
 
         A resumable solution stays as it is.
         """
