@@ -50,6 +50,32 @@ def test_every_name_is_documented(name: str) -> None:
         assert not text.startswith(f"{name}(")  # a dataclass without a docstring of its own
 
 
+def classes_named(text: object) -> set[str]:
+    """The words of an annotation that begin like classes, without the types of numbers that Python and NumPy have."""
+    return (
+        set(re.findall(r"\b[A-Z]\w+", str(text)))
+        - {"Any", "None"}
+        - {f"{t}{n}" for t in "FIU" for n in (8, 16, 32, 64)}
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(equipoise, name))])
+def test_what_a_function_returns_is_in_the_reference(name: str) -> None:
+    assert classes_named(inspect.signature(getattr(equipoise, name)).return_annotation) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [("Solution", "strategy"), ("BettingState", "legal"), ("Agent", "follow"), ("StrategyFile", "profile"),
+     ("SpotReport", "mean"), ("Run", "progress"), ("Run", "cost"), ("GameReport", "streets"), ("SpotReport", "rows")],
+)  # fmt: skip
+def test_what_results_are_made_of_is_in_the_reference(owner: str, name: str) -> None:
+    listed = getattr(equipoise, owner)
+    found = listed.__annotations__.get(name) or getattr(vars(listed)[name], "func", vars(listed)[name]).__annotations__
+    words = classes_named(found if isinstance(found, str) else found["return"])
+    assert words and words <= set(NAMES)
+
+
 def test_types_are_known_to_checkers(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

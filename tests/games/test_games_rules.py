@@ -17,6 +17,8 @@ from equipoise.core.errors import InputError
 from equipoise.games.betting_state import CALL, FOLD, BettingState
 from equipoise.games.gamedef import load_game, preset_about, preset_names, read_gamedef, write_gamedef
 from equipoise.games.rules import MOST_CHIPS, UNLIMITED_RAISES, UNLIMITED_STACK, GameRules
+from equipoise.tree.betting_tree import build_tree
+from equipoise.tree.lines import line_of, path_to
 from play import decisions, longest_hand, random_deal, random_hand, random_state
 
 LIMIT = load_game("holdem.limit")
@@ -333,3 +335,30 @@ def test_a_raise_sets_the_next_minimum() -> None:
     state = state.apply(20_000)
     assert state.legal() == (True, 0, 0)
     assert state.apply(CALL).is_showdown
+
+
+@pytest.mark.parametrize(("name", "menu"), [("leduc", None), ("holdem.nolimit", "pot")])
+def test_a_line_leads_to_the_state_of_its_node(name: str, menu: str | None) -> None:
+    tree = build_tree(name, menu)
+    start = BettingState.start(name)
+    for node in Random(5).sample(range(1, len(tree)), min(len(tree) - 1, 200)):
+        line, state = line_of(tree, node), start
+        for step in path_to(tree, node):
+            state = state.apply(int(tree.action[step]))
+        assert start.after(line) == start.after(line.replace(",", "")) == state
+
+
+@pytest.mark.parametrize(
+    "line", ["check", "call 3", "fold 2", "bet", "raise zz", "all-in 900", "r" + 5000 * "9", "fold, fold", "raise 99"]
+)
+def test_a_line_that_cannot_be_played_is_refused(line: str) -> None:
+    with pytest.raises(InputError, match=r"legal: |the hand is over"):
+        BettingState.start("holdem.nolimit").after(line)
+
+
+def test_words_of_a_line() -> None:
+    start = BettingState.start("holdem.nolimit")
+    for line in ("raise 300, call", "r300 c", "Raise to 300 CALL", "b300 c"):
+        assert start.after(line).rounds == ((300, 0), ())
+    assert start.after("c x").after("x b200 r600").spent == (700, 300)
+    assert start.after("all-in call").is_showdown and start.after("").rounds == ((),)

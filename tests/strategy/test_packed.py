@@ -8,18 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise import InputError, exploitability, load_game, load_player, match, pack_strategy
+from equipoise import (
+    InputError,
+    exploitability,
+    load_game,
+    load_player,
+    match,
+    pack_strategy,
+    run_strategy,
+    show_strategy,
+)
 from equipoise.abstraction.maps.live_map import FEW_DEALS, LiveMap
-from equipoise.agents import shipped
 from equipoise.agents.agent import View
 from equipoise.agents.blueprint import blueprint
-from equipoise.agents.shipped import AGENTS, DEFAULT
+from equipoise.agents.shipped import DEFAULT
 from equipoise.agents.table import TableAgent
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.files.shipped import Shelf
 from equipoise.games.betting_state import CALL, BettingState
 from equipoise.measure.lbr import local_best_response
-from equipoise.strategy import abstract_game
+from equipoise.strategy import abstract_game, shipped
 from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game
 from equipoise.strategy.file import load_strategy, save_strategy
 from equipoise.strategy.packed import FORMAT, LEVELS
@@ -191,17 +199,27 @@ def test_a_shipped_agent_goes_by_its_name(packed: Path, tmp_path: Path, monkeypa
     assert match("small", "always-call", hands=8, threads=1).hands == 8
     with pytest.raises(InputError, match="made for"):
         load_player("small", "leduc")
-    with pytest.raises(InputError, match="near: small"):
-        load_player("smal")
+    for load in (load_player, load_strategy, show_strategy):
+        with pytest.raises(InputError, match="near: small"):
+            load("smal")
+    opened = load_strategy("small")
+    assert opened.path == packed
+    assert run_strategy("small", "average").path == opened.path
+    with pytest.raises(InputError, match="this is the average strategy"):
+        run_strategy("small", "current")
+    assert show_strategy("small").to_rows() == show_strategy(opened).to_rows()
+    assert pack_strategy("small", tmp_path / "again.packed").bytes > 0
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small").mkdir()
     assert load_player("small").name == "small"
     with pytest.raises(InputError, match="no strategy in"):
         load_player("./small")
+    with pytest.raises(InputError, match="no strategy in"):
+        load_strategy(Path("small"))
 
 
 def test_the_shipped_agent_is_small_whole_and_plays() -> None:
-    path = AGENTS.shipped(DEFAULT.partition("?")[0])
+    path = shipped.AGENTS.shipped(DEFAULT.partition("?")[0])
     if path is None:
         pytest.skip("no agent is shipped yet")
     assert path.stat().st_size <= 10_000_000

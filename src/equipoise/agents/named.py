@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
-from equipoise.agents import shipped
 from equipoise.agents.agent import Agent, Function, FunctionAgent
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import NAMES, CardBlindStrategy, Strategy
@@ -41,6 +40,7 @@ from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
 from equipoise.runs.strategy import run_strategy
+from equipoise.strategy import shipped
 from equipoise.strategy.file import IN_A_RUN, NETWORKS, StrategyFile, load_strategy
 from equipoise.tree.betting_tree import DECISION, build_tree
 from equipoise.tree.game_report import menu_of
@@ -108,7 +108,7 @@ class What:
     @cached_property
     def path(self) -> Path:
         """The file of a shipped agent, or where its name points to."""
-        return Path(shipped.stored_file(self.name))
+        return shipped.stored_file(self.name)
 
     @property
     def is_stored(self) -> bool:

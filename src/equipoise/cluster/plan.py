@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import PLAYERS
-from equipoise.runs.recipe import Recipe
+from equipoise.runs.recipe import Recipe, load_recipe
 from equipoise.solvers.blades.build import MOST_BEGUN, blades_of
 from equipoise.solvers.blades.messages import Reply
 from equipoise.solvers.disk_tasks.cards import Sampling
@@ -109,14 +110,16 @@ def _flat(machines: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_cluster(
-    recipe: Recipe,
+    recipe: Recipe | str | Path,
     machines: Machines,
     *,
     infosets: float | None = None,
     seconds: float = 5.0,
     progress: Progress | None = None,
 ) -> ClusterPlan:
-    """Predict a training of a recipe on some machines. Builds its buckets, or loads them from the cache.
+    """Predict a training of a recipe (a value, a built-in name or a TOML file) on some machines.
+
+    Builds its buckets, or loads them from the cache.
 
     >>> from equipoise import Machines, load_recipe
     >>> leduc = load_recipe("leduc", ["solver={method='pcs'}"])
@@ -126,6 +129,8 @@ def plan_cluster(
 
     `infosets` plans for a larger abstraction of the same shape. `seconds` is the time to measure pieces of it here.
     """
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe)
     layout = SlotLayout(recipe.game.tree, recipe.game.cards.buckets(recipe.game.rules))
     scale = 1.0 if infosets is None else infosets / layout.infosets
     if not scale > 0:

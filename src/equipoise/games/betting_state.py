@@ -12,10 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from equipoise.core.errors import InputError
+from equipoise.core.digits import whole_number
+from equipoise.core.errors import InputError, shown
 from equipoise.games.gamedef import as_game
+from equipoise.games.notation.typed import CALL_OR_CHECK, read_typed, split_line
 from equipoise.games.rules import GameRules
 
+MOST_DIGITS = 10  # of an amount in a line
 FOLD = -1
 CALL = 0
 
@@ -143,6 +146,36 @@ class BettingState:
             raises=self.raises + 1,
             min_raise_to=max(self.min_raise_to, 2 * action - max(self.spent)),
         )
+
+    def after(self, line: str) -> BettingState:
+        """The state after a line of betting as players write it; a size is the player's chips on the street.
+
+        >>> state = BettingState.start("holdem.nolimit").after("raise 300, call, check, bet 200")
+        >>> state.spent, state.pot, state.to_call
+        ((300, 500), 800, 200)
+        """
+        state = self
+        for step in split_line(line):
+            state = state.apply(state._typed(step))
+        return state
+
+    def _typed(self, step: str) -> int:
+        """The action that a step of a line means here."""
+        typed, legal = read_typed(step), self.legal()
+        verb, size = typed or ("", "")
+        amount = whole_number(size, MOST_DIGITS)
+        antes = self.round == 0 and self.rules.blinds[0] == self.rules.blinds[1]  # which are no bets, as blinds are
+        total = None if amount is None else amount + (self.rules.blinds[0] if antes else self.street_start)
+        if verb == "fold" and not size:
+            return FOLD
+        if verb in (CALL_OR_CHECK, "call" if self.to_call else "check") and not size:
+            return CALL
+        if verb == "all-in" and (not size or total == legal.raise_max):
+            return legal.raise_max if legal.can_raise else CALL
+        if verb in ("bet", "raise") and total is not None:
+            return total
+        what = f"no action {shown(step)} here"
+        raise InputError(what, remedy=f"{self.legal_text()}; in a line, numbers are chips of the street: bet 100")
 
     def _with_spent(self, chips: int) -> tuple[int, int]:
         return (chips, self.spent[1]) if self.player == 0 else (self.spent[0], chips)

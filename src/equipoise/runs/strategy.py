@@ -11,19 +11,20 @@ from equipoise.runs.folder import CUT, FORMAT, RunFolder
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
 from equipoise.strategy.file import StrategyFile, load_strategy
+from equipoise.strategy.shipped import find_stored
 from equipoise.strategy.tables import probabilities
 
 TABLES: dict[str, str] = {AVERAGE: "average", CURRENT: "regret"}  # arrays of a checkpoint
 
 
 def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> StrategyFile:
-    """The average or current strategy of a run folder, or a file of that strategy.
+    """The average or current strategy of a run folder, or a file of that strategy, or a shipped agent's by its name.
 
     `copied` is as in `load_strategy`; a strategy from a checkpoint is always in memory.
     """
     if strategy not in TABLES:
         raise InputError(f"no strategy {shown(strategy)}", remedy=f"use {' or '.join(TABLES)}")
-    path = Path(path)
+    path = find_stored(path)
     if is_folder(path):
         return _of_checkpoint(RunFolder(path), strategy)
     found = load_strategy(path, copied=copied)

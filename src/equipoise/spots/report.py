@@ -145,12 +145,14 @@ def save_csv(path: str | Path, rows: Sequence[dict[str, Any]]) -> None:
     write_whole(Path(path), write)
 
 
-def runout_report(solution: Solution, line: str = "", board: str = "") -> SpotReport:
-    """A row for each card that may come next at a line.
+def runout_report(solution: Solution | str | Path, line: str = "", board: str = "") -> SpotReport:
+    """A row for each card that may come next at a line of a solution (a value, or its file).
 
     The line goes on to the next street, such as `check, check`; without one, both players check. If it goes on for two
     streets, `board` gives the first card.
     """
+    if not isinstance(solution, Solution):
+        solution = Solution.load(solution)
     tree, rules = solution.engine.tree, solution.engine.tree.rules
     node = solution.find_decision(line) if line.strip() else _checked_down(solution)
     street, root = int(tree.street[node]), solution.engine.cards.root_street
@@ -203,9 +205,14 @@ OnFlop = Callable[[int, int, str], None]  # flops done, of how many, the next on
 
 
 def flop_report(
-    spot: Spot, flops: Sequence[str], line: str = "", *, on_flop: OnFlop | None = None, **options: Any
+    spot: Spot | str | Path, flops: Sequence[str], line: str = "", *, on_flop: OnFlop | None = None, **options: Any
 ) -> SpotReport:
-    """Solve a spot on each flop of a list, with `options` of `solve`, and report a decision on the flop."""
+    """Solve a spot on each flop of a list, with `options` of `solve`, and report a decision on the flop.
+
+    The spot is a value, a built-in name, or a file: TOML, JSON, or a solution.
+    """
+    if not isinstance(spot, Spot):
+        spot = spot_of(spot)
     if len(spot.board) != _FLOP:
         raise InputError(f"a spot with {len(spot.board)} cards on its board", remedy="flops need a spot on the flop")
     if any(lock.board for lock in spot.locks):
@@ -224,11 +231,11 @@ def flop_report(
     return SpotReport("flop", view.line, "", view.player, view.actions, rows)
 
 
-def spot_of(name: str) -> Spot:
+def spot_of(name: str | Path) -> Spot:
     """The spot of a file: TOML, JSON, or a solution."""
     spot = problem_of(name).spot
     if spot is None:
-        raise InputError(f"{shown(name)} is no spot", remedy="give a spot's file or its solution")
+        raise InputError(f"{shown(str(name))} is no spot", remedy="give a spot's file or its solution")
     return spot
 
 

@@ -28,6 +28,7 @@ from equipoise.games.rules import GameRules
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.packed import SUFFIX, load_packed
 from equipoise.strategy.profile import Profile
+from equipoise.strategy.shipped import find_stored
 from equipoise.strategy.tables import from_bytes, to_bytes
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
@@ -113,12 +114,12 @@ def save_stored(path: str | Path, game: AbstractGame, stored: F32 | U8, about: M
 
 
 def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyFile:
-    """The strategy of a file, or of a run folder (its float32 file, or else its bytes).
+    """The strategy of a file, of a run folder (its float32 file, or else its bytes), or of a shipped agent by its name.
 
     Its probabilities are memory-mapped, or `copied` if they take at most half of the free memory: for servers, which
     must survive a truncation of the file.
     """
-    path = _find(Path(path_or_run))
+    path = _find(find_stored(path_or_run))
     if path.suffix == SUFFIX:
         game, table, live, about = load_packed(path, REMEDY)
         return StrategyFile(game, table, path, about, live)

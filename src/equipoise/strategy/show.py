@@ -100,7 +100,10 @@ class StrategyView:
 
 
 def show_strategy(strategy: StrategyFile | str | Path, line: str = "", board: str = "") -> StrategyView:
-    """A decision of a strategy after a line such as `raise 300, call`; with a board, by hand."""
+    """A decision of a strategy (a value, or what `load_strategy` takes) after a line such as `raise 300, call`.
+
+    With a board, by hand.
+    """
     if not isinstance(strategy, StrategyFile):
         strategy = load_strategy(strategy)
     tree, rules = strategy.tree, strategy.rules

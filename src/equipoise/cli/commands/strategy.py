@@ -29,9 +29,8 @@ def strategy_show(
 ) -> None:
     """Show a node of a solved strategy: the preflop grid, or each bucket's frequencies."""
     import equipoise
-    from equipoise.agents.shipped import stored_file
 
-    view = equipoise.show_strategy(stored_file(run), line, board)
+    view = equipoise.show_strategy(run, line, board)
     if as_json:
         print_json(view.as_json())
     else:
