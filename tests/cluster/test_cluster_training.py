@@ -56,6 +56,11 @@ def table(run: Path) -> Any:
     return load_strategy(run / "strategy.float32").profile.chances
 
 
+def cuts(run: Path) -> list[Path]:
+    """The folders of a run in pieces."""
+    return sorted(path for path in (run / "parts").iterdir() if path.is_dir())
+
+
 @pytest.mark.usefixtures("cluster")
 def test_blades_on_a_cluster_give_the_strategy_of_one_process(tmp_path: Path) -> None:
     chosen = recipe("external")
@@ -70,6 +75,21 @@ def test_blades_on_a_cluster_give_the_strategy_of_one_process(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_link_for_the_folder_of_the_parts_is_refused(tmp_path: Path) -> None:
+    chosen = recipe("external")
+    (tmp_path / "elsewhere").mkdir()
+    for options, link in (
+        (ClusterOptions("auto", 2, tmp_path / "disk"), tmp_path / "disk" / f"run-{chosen.fingerprint}"),
+        (ClusterOptions("auto", 2), tmp_path / "run" / "parts"),
+    ):
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(InputError, match=r"is a link|is not empty"):
+            run_training(chosen, tmp_path / "run", iterations=2, threads=1, cluster=options)
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.usefixtures("cluster")
 def test_tasks_on_a_cluster_give_the_strategy_of_one_machine(tmp_path: Path) -> None:
     chosen = recipe("pcs", measure={"method": "exact", "every": 1e-6})
     wanted = train(chosen, tmp_path / "one", 12, None)
@@ -81,7 +101,7 @@ def test_tasks_on_a_cluster_give_the_strategy_of_one_machine(tmp_path: Path) -> 
     assert found.progress.exploitability_mbb == wanted.progress.exploitability_mbb
     assert found.progress.nodes == wanted.progress.nodes
     assert len(found.progress.part_loads) == 3
-    assert len(list((tmp_path / "two" / "parts").iterdir())) == chosen.checkpoint.keep
+    assert len(cuts(tmp_path / "two")) == chosen.checkpoint.keep
 
 
 @pytest.mark.usefixtures("cluster")
@@ -89,7 +109,7 @@ def test_a_run_whose_part_lost_its_file_takes_the_cut_before(tmp_path: Path) -> 
     chosen = recipe("pcs")
     train(chosen, tmp_path / "one", 12, None)
     train(chosen, tmp_path / "two", 6, 2)
-    newest = max((tmp_path / "two" / "parts").iterdir())
+    newest = cuts(tmp_path / "two")[-1]
     min(newest.iterdir()).unlink()
     lines: list[str] = []
     train(chosen, tmp_path / "two", 12, 2, lines)
@@ -109,7 +129,7 @@ def test_a_run_remembers_where_its_parts_keep_files(tmp_path: Path) -> None:
     run_training(chosen, tmp_path / "run", iterations=2, threads=1, cluster=options)
     train(chosen, tmp_path / "run", 4, 2)
     assert not (tmp_path / "run" / "parts").exists()
-    [files] = (tmp_path / "disk").iterdir()
+    [files] = (tmp_path / "disk").iterdir()  # of the run
     assert (files / "000000000004").is_dir()
 
 

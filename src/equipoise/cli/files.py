@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +23,8 @@ def check_output(path: str | Path, *, force: bool = False, resumes: bool = False
     """
     file = Path(path)
     try:
-        there = file.exists()
+        there = os.path.lexists(file)  # a link to nothing too
+        leads_nowhere = there and not file.exists()
         plain = file.is_file()
         folder = file.is_dir()
     except (OSError, ValueError) as error:  # too long, or with a NUL
@@ -32,7 +34,7 @@ def check_output(path: str | Path, *, force: bool = False, resumes: bool = False
         ) from None
     if folder:
         raise InputError(f"{shown(str(path), MOST_PATH)} is a folder", remedy="name a file")
-    if there and not plain:
+    if there and not plain and not leads_nowhere:
         raise InputError(f"{shown(str(path), MOST_PATH)} is no plain file", remedy="name another file")
     if there and not (force or resumes):
         raise InputError(

@@ -2,7 +2,8 @@
 
 A step has a number. A part that has done step k answers it again from memory; one that is behind or ahead refuses, so
 that a message that is sent twice or too late changes nothing. The tables never leave the part: at a cut it writes them
-to a file, `NN/ITERATION.ckpt`; or, if it writes files itself, to `ITERATION/`.
+to a file, `NN/ITERATION.ckpt`; or, if it writes files itself, to `ITERATION/`. The files that part NN writes are listed
+in `NN.written`; of older cuts, every part removes what any such list names, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import shutil
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -18,14 +19,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from equipoise import __version__
-from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.files.writing import remove_remains
+from equipoise.core.files.own_files import OwnFiles
+from equipoise.core.files.writing import check_folder, make_folder, remove_remains
 from equipoise.solvers.split import Part
 
 FORMAT = "equipoise part 1"
 REMEDY = "use the cut before it"
+_LIST = ".written"
+_FILE = r"[0-9]{2,}/[0-9]{12,}\.ckpt|[0-9]{12,}/[0-9]+-[0-9]+\.tables"  # what parts write
 
 MakePart = Callable[[], Part]
 
@@ -33,6 +36,9 @@ MakePart = Callable[[], Part]
 @runtime_checkable
 class PartInPieces(Protocol):
     """A part that writes its tables in pieces, under a name in a folder that it shares with other parts."""
+
+    def file_names(self) -> list[str]:
+        """The names of the pieces that `save` writes."""
 
     def save(self, folder: str, name: str) -> None:
         """Write all pieces, or none."""
@@ -81,6 +87,7 @@ class PartActor:
     def __init__(self, make: MakePart, root: str, number: int, fingerprint: str, kept: int) -> None:
         self.make, self.fingerprint, self.kept = make, fingerprint, kept
         self.root, self.folder = Path(root), Path(root) / _number(number)
+        self.own = OwnFiles(self.root, _FILE, f"{_number(number)}{_LIST}")
         self.part: Part | None = None
         self.done = -1  # steps; it must begin or restore first
         self.answers: dict[int, Answer] = {}
@@ -130,11 +137,15 @@ class PartActor:
         """Write the tables of a cut."""
         assert self.part is not None
         try:
+            make_folder(self.root)
             if isinstance(self.part, PartInPieces):
+                make_folder(self.root / _name(iteration))
+                self._claim([f"{_name(iteration)}/{name}" for name in self.part.file_names()])
                 self.part.save(str(self.root), _name(iteration))
             else:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                make_folder(self.folder)
                 path = self.folder / f"{_name(iteration)}.ckpt"
+                self._claim([f"{self.folder.name}/{path.name}"])
                 save_arrays(path, FORMAT, self._header(iteration), self.part.arrays())
         except InputError as error:
             return Refused(error.what, error.where, error.remedy)
@@ -142,19 +153,30 @@ class PartActor:
             return Refused(f"cannot write: {error.strerror}", str(self.root), "give a folder with room")
         return None
 
+    def _claim(self, names: list[str]) -> None:
+        """Put files on the list. Where a run was cut otherwise before, they may be on the list of another part."""
+        listed = {name for own in self._lists() for name in own.names()}
+        self.own.claim(names, lambda path: path.relative_to(self.root).as_posix() in listed)
+
+    def _lists(self) -> list[OwnFiles]:
+        """The lists of all parts, also of those that the run had before."""
+        names = (path.name for path in _entries(self.root) if re.fullmatch(rf"\d{{2,}}{re.escape(_LIST)}", path.name))
+        return [OwnFiles(self.root, _FILE, name) for name in names]
+
     def keep(self, iterations: list[int]) -> None:
         """Remove the files of all cuts but these, and what killed processes left. Other parts do the same."""
         kept = {_name(iteration) for iteration in iterations}
+        remove_remains(self.root, older_than=0)
         remove_remains(self.folder, older_than=0)
-        for folder in _entries(self.root):
-            if _is_cut(folder.name):
-                if folder.name not in kept:
-                    shutil.rmtree(folder, ignore_errors=True)
-                continue
-            for path in _entries(folder):
-                if path.suffix == ".ckpt" and _is_cut(path.stem) and path.stem not in kept:
-                    with contextlib.suppress(OSError):
-                        path.unlink()
+        old = {name for own in self._lists() for name in own.names() if _cut(name) not in kept}
+        for own in self._lists():
+            own.unlink(old)
+        self.own.remove(old)
+        for folder in {self.root / _cut(name) for name in old if name.startswith(_cut(name))}:
+            with contextlib.suppress(OSError):  # the user's files may be in it
+                check_folder(folder)
+                remove_remains(folder, older_than=0)
+                folder.rmdir()
 
     def restore(self, iteration: int, step: int, others: int) -> Refused | None:
         """Continue from a cut after some steps; from the files of all parts, if it was of `others`, another number."""
@@ -192,8 +214,10 @@ def _name(iteration: int) -> str:
     return f"{iteration:012d}"
 
 
-def _is_cut(name: str) -> bool:
-    return len(name) == len(_name(0)) and whole_number(name) is not None
+def _cut(name: str) -> str:
+    """The cut of a file on a list: its own name, or that of its folder."""
+    folder, _, file = name.partition("/")
+    return file.removesuffix(".ckpt") if file.endswith(".ckpt") else folder
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -4,9 +4,9 @@
     compiled/MODULE-DIGEST/NAME.arrays           tables that the module's code builds
 
 It replaces Numba's own cache, which does not notice an edit in another file that a kernel calls, and does not verify
-its files. A kernel is looked up by the digest of all sources its module depends on (`sources.py`), verified by checksum
-before it is loaded, and compiled again if anything is wrong. Cleaning up removes only version folders below a folder
-with our tag, never the one in use.
+its files. A kernel is looked up by the digest of all sources its module depends on (`sources.py`), verified by owner
+(`files/cache.py`) and checksum before it is loaded, and compiled again if anything is wrong. Cleaning up removes only
+our own version folders below a folder with our tag, never the one in use.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from numba.core.serialize import dumps as _dumps
 
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.files.cache import cache_folder, load_or_build
+from equipoise.core.files.cache import cache_folder, check_private, is_trusted, load_or_build
+from equipoise.core.files.writing import open_lock, write_whole
 from equipoise.core.inner_code import rebuild_inner_code
 from equipoise.core.sources import source_digest
 
@@ -62,11 +63,12 @@ def compiled_folder(module: str) -> Path:
     folder = compiled / f"{module}-{source_digest(module)}"
     with contextlib.suppress(OSError):  # without a cache everything still works
         if not folder.is_dir():
-            if not (compiled / TAG_FILE).exists():
-                (compiled / TAG_FILE).write_text(TAG)
+            if not os.path.lexists(compiled / TAG_FILE):
+                write_whole(compiled / TAG_FILE, lambda path: path.write_text(TAG), durable=False, private=True)
             folder.mkdir(mode=0o700)
             _forget_old_versions(module, folder)
-        elif time.time() - folder.stat().st_mtime > _DAY:
+        check_private(folder)
+        if time.time() - folder.stat().st_mtime > _DAY:
             os.utime(folder)  # it is in use
     return folder
 
@@ -78,7 +80,8 @@ def _forget_old_versions(module: str, current: Path) -> None:
     versions = []
     for entry in os.scandir(compiled):
         named = _VERSION.fullmatch(entry.name)
-        if named and named[1] == module and entry.is_dir(follow_symlinks=False) and entry.name != current.name:
+        is_ours = entry.is_dir(follow_symlinks=False) and entry.stat().st_uid == os.geteuid()
+        if named and named[1] == module and is_ours and entry.name != current.name:
             versions.append((entry.stat().st_mtime, entry.path))
     for _, path in sorted(versions, reverse=True)[KEPT_VERSIONS - 1 :]:
         shutil.rmtree(path, ignore_errors=True)
@@ -120,6 +123,8 @@ class KernelCache(_Cache):
         return found
 
     def _stored(self, path: Path, key: str, target_context: Any) -> Any:
+        if not is_trusted(path):
+            return None
         with contextlib.suppress(InputError):
             header, arrays = load_arrays(path, FORMAT, remedy="")
             if header["key"] == key:
@@ -137,7 +142,7 @@ class KernelCache(_Cache):
             return
         with contextlib.suppress(InputError):
             code = np.frombuffer(_pickled(data._reduce()), np.uint8)
-            save_arrays(path, FORMAT, {"key": key}, {"code": code}, durable=False)
+            save_arrays(path, FORMAT, {"key": key}, {"code": code}, durable=False, private=True)
         _end_turn(path)
 
     def enable(self) -> None:
@@ -167,7 +172,7 @@ def _take_turn(path: Path) -> bool:
         return False
     waited, until = False, time.monotonic() + PATIENCE
     with contextlib.suppress(OSError):  # without a lock it is compiled twice, no more
-        file = path.with_suffix(".lock").open("w")
+        file = open_lock(path.with_suffix(".lock"))
         while time.monotonic() < until:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_header, save_arrays
-from equipoise.core.files.cache import cache_folder
+from equipoise.core.files.cache import cache_folder, is_trusted
 
 PACKAGE = __name__.split(".")[0]
 FORMAT = "equipoise sources 1"
@@ -60,7 +60,7 @@ def _closure(modules: list[str]) -> dict[str, _Source]:
             waiting.extend(found[name].imports)
     if len(_parsed()) != unread:
         with contextlib.suppress(InputError):
-            save_arrays(_memory(), FORMAT, {"files": _parsed()}, {}, durable=False)
+            save_arrays(_memory(), FORMAT, {"files": _parsed()}, {}, durable=False, private=True)
     return found
 
 
@@ -86,6 +86,8 @@ def _memory() -> Path:
 @functools.cache
 def _parsed() -> dict[str, _Source]:
     """Files parsed so far, in this process and earlier ones, by the digest of their text."""
+    if not is_trusted(_memory()):
+        return {}
     with contextlib.suppress(InputError):
         return dict(load_header(_memory(), FORMAT, remedy="")["files"])
     return {}

@@ -2,13 +2,12 @@
 
 A header (one line of JSON) says what the file was made for; then come records of one length: the number of the flop,
 the values, a checksum of both. Records are only ever added, each flushed to the disk before the next: a killed run
-leaves at most one incomplete record at the end, which is cut off when the file is opened again.
+leaves at most one incomplete record at the end, which is cut off when the file is opened again. A link is refused.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import struct
 import zlib
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.errors import InputError
-from equipoise.core.files.writing import write_whole
+from equipoise.core.files.writing import append, check_plain, write_whole
 
 FORMAT = "equipoise best response by flop, 1"
 _NUMBER, _CHECK = struct.Struct("<I"), struct.Struct("<I")
@@ -32,6 +31,7 @@ class FlopFile:
         self.values: dict[int, Any] = {}
         header = json.dumps({"format": FORMAT, **made_for, "length": length, "dtype": self.dtype.str}).encode() + b"\n"
         try:
+            check_plain(self.path)
             if not self.path.exists():
                 write_whole(self.path, lambda temporary: temporary.write_bytes(header))
             self._read(header)
@@ -62,13 +62,10 @@ class FlopFile:
             self.values[_NUMBER.unpack(record[: _NUMBER.size])[0]] = values
             whole = start + length
         if whole < len(stored):
-            os.truncate(self.path, whole)
+            write_whole(self.path, lambda temporary: temporary.write_bytes(stored[:whole]))
 
     def add(self, flop: int, values: Any) -> None:
         """Store a flop's values."""
         record = _NUMBER.pack(flop) + np.ascontiguousarray(values, self.dtype).tobytes()
-        with self.path.open("ab") as file:
-            file.write(record + _CHECK.pack(zlib.crc32(record)))
-            file.flush()
-            os.fsync(file.fileno())
+        append(self.path, record + _CHECK.pack(zlib.crc32(record)), durable=True)
         self.values[flop] = values

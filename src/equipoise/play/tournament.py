@@ -29,6 +29,7 @@ from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.files.strict_json import finite_or_none
+from equipoise.core.files.writing import make_folder
 from equipoise.core.progress import Fraction
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
@@ -262,7 +263,7 @@ class _Kept:
 
     def __post_init__(self) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
         except OSError as error:
             raise InputError(
                 f"cannot write to {shown(str(self.folder))}: {error.strerror}", remedy="choose another place"

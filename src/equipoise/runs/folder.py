@@ -2,15 +2,19 @@
 
     recipe.toml         the recipe with overrides applied (and rules.game, if its game is not built in)
     checkpoints/        NNNNNNNNNNNN.ckpt: tables (or networks and memories) after N iterations, the newest few;
-                        NNNNNNNNNNNN.u8: the current strategy of iteration N, see strategy_snapshots.py
+                        NNNNNNNNNNNN.u8: the current strategy of iteration N, see strategy_snapshots.py;
+                        written: the list of these files
     parts/              of a run on a cluster: the tables of its parts, see cluster/part_actor.py
     metrics.jsonl       a line of JSON per progress report; log.txt is the log
     strategy.float32, strategy.u8, strategy.current-1.u8, strategy.networks, progress.json/.csv/.png
                         written when the run stops
-    lock                held by the training process
+    lock                held by the training process; always empty
 
-A checkpoint is written under a temporary name, flushed and renamed; only then are older ones removed. A damaged
-checkpoint is renamed and the previous one used. All other files in the folder are the user's and stay untouched.
+A checkpoint is put on the list, written under a temporary name, flushed and renamed; only then are older ones removed.
+A damaged checkpoint is renamed and the previous one used. Only files on the list are removed or renamed; a checkpoint
+that is not on it (the list was lost, or the user brought a copy back) is read and stays. All other files in the folder
+are the user's and stay untouched. Nothing is written through a link: if `checkpoints`, `parts`, the lock, the log or
+the metrics are links, the run is refused.
 """
 
 from __future__ import annotations
@@ -18,17 +22,31 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import MOST_COUNT, InputError, shown
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
+from equipoise.core.files.own_files import OwnFiles
 from equipoise.core.files.strict_json import json_text
-from equipoise.core.files.writing import is_temporary, remove_remains, write_whole
+from equipoise.core.files.writing import (
+    DAMAGED,
+    append,
+    check_folder,
+    check_plain,
+    is_temporary,
+    make_folder,
+    open_lock,
+    remove_remains,
+    set_aside,
+    write_whole,
+)
 from equipoise.core.progress import Say
 from equipoise.games.gamedef import preset_names, write_gamedef
 from equipoise.runs.progress import Measured, TrainingProgress
@@ -36,8 +54,9 @@ from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
 from equipoise.runs.recipe_text import write_toml
 
 FORMAT = "equipoise checkpoint 2"
-LOCK, RULES_FILE, DAMAGED = "lock", "rules.game", ".damaged"
+LOCK, RULES_FILE, LOG, PARTS = "lock", "rules.game", "log.txt", "parts"
 CUT = "cut"  # the array of a checkpoint that says of which parts it is the head
+_NUMBER = "(0[0-9]{11}|[1-9][0-9]{11,18})"  # an iteration in the names of files
 
 
 class LostPartError(InputError):
@@ -75,6 +94,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def own(self) -> OwnFiles:
+        """The list of what the training wrote in `checkpoints`."""
+        return OwnFiles(self.checkpoints, rf"{_NUMBER}\.(ckpt|u8)")
+
+    @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
 
@@ -96,10 +120,14 @@ class RunFolder:
             raise InputError(f"{shown(str(self.path))}: {error.strerror}", remedy="name a new folder") from None
 
     def _is_untouched(self) -> bool:
-        names = {path.name for path in self.path.iterdir() if not is_temporary(path.name)}
-        return names <= {LOCK, self.checkpoints.name} and not (
-            self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
-        )
+        """Whether there is nothing but an empty lock, an empty folder `checkpoints` and temporary files of ours."""
+        for path in self.path.iterdir():
+            is_lock = path.name == LOCK and path.is_file() and path.stat().st_size == 0
+            is_empty = path == self.checkpoints and path.is_dir() and not any(path.iterdir())
+            is_rest = is_temporary(path.name) and path.is_file()
+            if path.is_symlink() or not (is_lock or is_empty or is_rest):
+                return False
+        return True
 
     def has_reached(self, recipe: Recipe) -> bool:
         """Whether a run of this very recipe is here that has all that the recipe's stopping rule asks for."""
@@ -142,12 +170,14 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Make the folder and lock it; the system releases the lock however the process ends."""
         try:
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
-            file = (self.path / LOCK).open("w")
+            make_folder(self.checkpoints)
+            check_folder(self.path / PARTS)
+            for path in (self.metrics, self.path / LOG):
+                check_plain(path)
+            file = open_lock(self.path / LOCK)
         except OSError as error:
-            raise InputError(
-                f"cannot write in {shown(str(self.path))}: {error.strerror}", remedy="name another folder"
-            ) from None
+            remedy = "move it elsewhere, or name another folder" if error.errno == EEXIST else "name another folder"
+            raise InputError(f"cannot write in {shown(str(self.path))}: {error.strerror}", remedy=remedy) from None
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -171,13 +201,13 @@ class RunFolder:
 
     def log(self, line: str) -> None:
         """Add a line to the log. A failed write does not stop the run."""
-        with contextlib.suppress(OSError), (self.path / "log.txt").open("a") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+        with contextlib.suppress(OSError):
+            append(self.path / LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode(errors="backslashreplace"))
 
     def add_metrics(self, values: dict[str, Any]) -> None:
         """Add a progress report."""
-        with contextlib.suppress(OSError), self.metrics.open("a") as file:
-            file.write(json_text(values) + "\n")
+        with contextlib.suppress(OSError):
+            append(self.metrics, f"{json_text(values)}\n".encode())
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """All progress reports; damaged and incomplete lines are skipped."""
@@ -188,14 +218,15 @@ class RunFolder:
         return [values for line in lines if (values := _read_metrics(line))]
 
     def cut_metrics(self, iteration: int) -> None:
-        """Remove the reports after an iteration: a resumed run writes them again."""
-        kept = "".join(json_text(row) + "\n" for row in self.read_metrics() if row["iteration"] <= iteration)
-        if self.metrics.exists():
-            with contextlib.suppress(OSError):
+        """Remove the reports after an iteration: a resumed run writes them again. A file without any is set aside."""
+        rows = self.read_metrics()
+        kept = "".join(json_text(row) + "\n" for row in rows if row["iteration"] <= iteration)
+        with contextlib.suppress(OSError):
+            if self.metrics.exists() and (rows or not self.metrics.stat().st_size or set_aside(self.metrics)):
                 write_whole(self.metrics, lambda path: path.write_text(kept))
 
     def save(self, checkpoint: Checkpoint, recipe: Recipe) -> Path:
-        """Write a checkpoint, then remove the oldest ones."""
+        """Write a checkpoint, then remove the oldest of our own."""
         path = self.checkpoints / f"{checkpoint.iteration:012d}.ckpt"
         header = {
             "fingerprint": recipe.fingerprint,
@@ -205,7 +236,9 @@ class RunFolder:
             "threads": checkpoint.threads,
             "measured": checkpoint.measured._asdict(),
         }
+        same = {key: header[key] for key in ("fingerprint", "iteration")}
         try:
+            self.own.claim([path.name], lambda there: _is_made_for(there, same))
             save_arrays(path, FORMAT, header, checkpoint.arrays)
         except InputError as error:
             before = self.listed()
@@ -215,15 +248,24 @@ class RunFolder:
                 where=str(self.path),
                 remedy=f"free some disk space, then: equipoise train --resume {self.path}",
             ) from None
-        for old in self.listed()[: -recipe.checkpoint.keep]:
-            with contextlib.suppress(OSError):
-                old.unlink()
+        names = self.own.names()
+        ours = [each.name for each in self.listed() if each.name in names]
+        self.own.remove(ours[: -recipe.checkpoint.keep])
         return path
 
     def listed(self) -> list[Path]:
-        """The checkpoints, oldest first."""
-        found = (path for path in self.checkpoints.glob("*.ckpt") if path.stem.isdigit())
-        return sorted(found, key=lambda path: int(path.stem))
+        """The checkpoints, oldest first: those on the list of our own, and what else has the content of one."""
+        names = self.own.names()
+        return [
+            path
+            for path in self._named("ckpt")
+            if path.name in names or _is_made_for(path, {"iteration": int(path.stem)})
+        ]
+
+    def _named(self, suffix: str) -> list[Path]:
+        """The files that are named like checkpoints."""
+        found = (path for path in self.checkpoints.glob(f"*.{suffix}") if re.fullmatch(_NUMBER, path.stem))
+        return sorted((path for path in found if path.is_file()), key=lambda path: int(path.stem))
 
     def clear_remains(self) -> None:
         """Remove the temporary files of a killed training. Call it with the lock held: nobody else writes here then."""
@@ -231,9 +273,9 @@ class RunFolder:
             remove_remains(folder, older_than=0)
 
     def set_aside(self, path: str | Path) -> None:
-        """Rename a damaged checkpoint."""
-        with contextlib.suppress(OSError):
-            Path(path).rename(Path(path).with_suffix(DAMAGED))
+        """Rename a damaged checkpoint, if it is ours."""
+        if Path(path).name in self.own.names():
+            set_aside(Path(path))
 
     def newest(self, recipe: Recipe, say: Say, before: int = MOST_COUNT) -> Checkpoint | None:
         """The newest intact checkpoint, before an iteration. Damaged ones are reported and renamed.
@@ -255,9 +297,18 @@ class RunFolder:
                 )
             numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
             return Checkpoint(*numbers, Measured(**header["measured"]), arrays, str(path))
-        if before == MOST_COUNT and any(self.checkpoints.glob(f"*{DAMAGED}")):
+        if before == MOST_COUNT and (self._named("ckpt") or self._named(DAMAGED[1:])):
             raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
         return None
+
+
+def _is_made_for(path: Path, what: dict[str, Any]) -> bool:
+    """Whether a file is a checkpoint whose header says this."""
+    try:
+        header = load_header(path, FORMAT, remedy="")
+    except InputError:
+        return False
+    return all(header.get(key) == value for key, value in what.items())
 
 
 def _read_metrics(line: bytes) -> dict[str, Any] | None:

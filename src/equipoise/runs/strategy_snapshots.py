@@ -5,14 +5,15 @@
 
 Snapshots are strategy files of bytes, written just before their iteration. Held in memory and in every checkpoint, each
 would take a quarter of a regret table; a file is written only about ln(T) times in T iterations. Files are named by
-iteration, so a run that resumes from an older checkpoint finds the snapshots of that checkpoint.
+iteration, so a run that resumes from an older checkpoint finds the snapshots of that checkpoint. They are on the run's
+list of its own files (`folder.py`), as checkpoints are: only what is on it is removed.
 """
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
@@ -20,7 +21,7 @@ from equipoise.runs.folder import RunFolder
 from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.solvers.solver import CURRENT, Solver
 from equipoise.strategy.abstract_game import AbstractGame
-from equipoise.strategy.file import load_strategy, save_stored
+from equipoise.strategy.file import load_strategy, read_about, save_stored
 from equipoise.strategy.tables import to_bytes
 
 
@@ -44,16 +45,16 @@ class StrategySnapshots:
         coming = solver.iteration + 1
         if self.reservoirs.after(solver.iteration) == coming:
             about = {"strategy": CURRENT, "iteration": coming}
+            self.folder.own.claim([f"{coming:012d}.u8"], lambda path: _is_about(path, about))
             save_stored(self.path(coming), self.game, to_bytes(solver.layout, solver.regret), about)
         following = self.reservoirs.after(coming)
         return None if following is None else following - 1
 
     def forget(self) -> None:
         """Remove the snapshots that no checkpoint holds."""
-        held = {self.path(n) for path in self.folder.listed() for n in self.reservoirs.held(max(1, int(path.stem)))}
-        for path in set(self.folder.checkpoints.glob("*.u8")) - held:
-            with contextlib.suppress(OSError):
-                path.unlink()
+        iterations = [max(1, int(path.stem)) for path in self.folder.listed()]
+        held = {self.path(n).name for iteration in iterations for n in self.reservoirs.held(iteration)}
+        self.folder.own.remove(n for n in self.folder.own.names() if n.endswith(".u8") and n not in held)
 
     def finish(self, iterations: int, say: Say) -> None:
         """Write the strategies that the reservoirs hold; a lost file is reported and skipped."""
@@ -66,3 +67,11 @@ class StrategySnapshots:
                 say(f"no current strategy {number + 1}: {error}")
                 continue
             save_stored(path, self.game, kept.stored, {**kept.about, "iterations": iterations})
+
+
+def _is_about(path: Path, about: dict[str, Any]) -> bool:
+    """Whether a file is a strategy whose header says this."""
+    try:
+        return dict(read_about(path)) == about
+    except (InputError, KeyError):
+        return False

@@ -14,18 +14,17 @@ import numpy as np
 from equipoise.cluster.engine import Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.cluster.split_recipe import check_parts, split_recipe
-from equipoise.core.errors import InputError
+from equipoise.core.errors import InputError, shown
+from equipoise.core.files.writing import check_folder
 from equipoise.core.jit import F32
 from equipoise.core.progress import Progress, Say
-from equipoise.runs.folder import Checkpoint, RunFolder
+from equipoise.runs.folder import PARTS, Checkpoint, RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.solvers.solver import StrategyName
 from equipoise.strategy.file import KINDS, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import probabilities
 from equipoise.training.trainee import TableStrategy, Trained, Trainee
-
-PARTS = "parts"  # in a run's folder
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,12 @@ class ClusterTrainee:
         parts = options.parts or info.get("parts") or max(1, min(most, cluster.cores // threads))
         where = options.folder or info.get("folder") or ""  # a resumed run remembers it
         files = Path(where) / f"{folder.path.absolute().name}-{recipe.fingerprint}" if where else folder.path / PARTS
+        try:
+            check_folder(files)
+        except OSError as error:
+            raise InputError(
+                f"cannot write in {shown(str(files))}: {error.strerror}", remedy="move it elsewhere"
+            ) from None
         self.split = split_recipe(
             recipe, self.buckets, parts=parts, threads=threads, folder=files, plan=info.get("plan")
         )

@@ -262,8 +262,8 @@ class BucketMap:
         parts = [array for street in self.streets for array in (street.cell, street.join) if array is not None]
         return sum(int(array.nbytes) for array in parts) + (int(self.public.label.nbytes) if self.public else 0)
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a file."""
+    def save(self, path: str | Path, *, private: bool = False) -> None:
+        """Write it to a file; a `private` one is for its owner alone."""
         header = {
             "cards": card_fingerprint(self.rules),
             "fingerprint": self.fingerprint,
@@ -278,7 +278,8 @@ class BucketMap:
             arrays |= {f"cell {number}": street.cell, f"join {number}": street.join}
         if self.public:
             arrays["public"] = self.public.label
-        save_arrays(path, FORMAT, header, {name: array for name, array in arrays.items() if array is not None})
+        stored = {name: array for name, array in arrays.items() if array is not None}
+        save_arrays(path, FORMAT, header, stored, private=private)
 
     @classmethod
     def load(cls, path: str | Path, rules: GameRules) -> BucketMap:

@@ -22,7 +22,7 @@ from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.files.cache import cache_folder
+from equipoise.core.files.cache import cache_folder, is_trusted
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
 
@@ -60,8 +60,8 @@ def build_map(
 ) -> BucketMap:
     """The map of a recipe, from the cache or built; with `keep`, a new map is saved in the cache."""
     path = map_path(rules, recipe)
-    if keep:
-        with suppress(InputError):  # missing, damaged or of an older format: built again
+    if keep and is_trusted(path):
+        with suppress(InputError):  # damaged or of an older format: built again
             kept = BucketMap.load(path, rules)
             if kept.recipe == recipe_text(rules, recipe):
                 return kept
@@ -69,8 +69,8 @@ def build_map(
     found = building.run()
     if keep and found.bytes:
         with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
-            found.save(path)
-            save_arrays(_centroids_path(path), CENTROIDS, {"recipe": found.recipe}, building.centroids)
+            found.save(path, private=True)
+            _save_centroids(path, found.recipe, building.centroids)
             return BucketMap.load(path, rules)
     return found
 
@@ -87,23 +87,31 @@ def map_centroids(rules: GameRules, recipe: CardRecipe, progress: Progress | Non
     building = _Building(rules, recipe, progress)
     built = building.run()
     kept = built
-    with suppress(InputError):
-        kept = BucketMap.load(path, rules)
+    if is_trusted(path):
+        with suppress(InputError):
+            kept = BucketMap.load(path, rules)
     for one, two in zip(kept.streets, built.streets, strict=True):
         if one.cell is not None and not np.array_equal(one.cell, two.cell):
             raise InputError("made by another version: its recipe gives other buckets", where=str(path), remedy=AGAIN)
     with suppress(OSError, InputError):
-        save_arrays(_centroids_path(path), CENTROIDS, {"recipe": built.recipe}, building.centroids)
+        _save_centroids(path, built.recipe, building.centroids)
     return building.centroids
 
 
 def kept_centroids(rules: GameRules, recipe: CardRecipe) -> dict[str, Any] | None:
     """The centroids beside a map in the cache, if they are there."""
+    path = _centroids_path(map_path(rules, recipe))
+    if not is_trusted(path):
+        return None
     with suppress(InputError):
-        header, arrays = load_arrays(_centroids_path(map_path(rules, recipe)), CENTROIDS, remedy="", copied=True)
+        header, arrays = load_arrays(path, CENTROIDS, remedy="", copied=True)
         if header["recipe"] == recipe_text(rules, recipe):
             return arrays
     return None
+
+
+def _save_centroids(path: Path, recipe: str, centroids: dict[str, Any]) -> None:
+    save_arrays(_centroids_path(path), CENTROIDS, {"recipe": recipe}, centroids, private=True)
 
 
 def _centroids_path(path: Path) -> Path:

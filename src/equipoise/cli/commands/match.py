@@ -69,7 +69,7 @@ def match(
     if log is None and out is None:
         refuse_options(context, "is for --log and --out", "force")
     if out is not None:
-        goes_on = Path(f"{out}.pairs").is_dir()  # then the results are those of a tournament
+        goes_on = any(Path(f"{out}.pairs").glob("*.pair"))  # then the results are those of a tournament
         check_outputs(report_files(out), force=force or goes_on)
     import equipoise
     from equipoise.agents.named import load_players

@@ -32,9 +32,15 @@ _CHECKERS = 4  # threads that verify a large file: more would wait for the memor
 
 
 def save_arrays(
-    path: str | Path, format_: str, header: Mapping[str, Any], arrays: Mapping[str, Any], *, durable: bool = True
+    path: str | Path,
+    format_: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    *,
+    durable: bool = True,
+    private: bool = False,
 ) -> None:
-    """Write a file atomically."""
+    """Write a file atomically; `durable` and `private` are those of `write_whole`."""
     listed: dict[str, Any] = {}
     end = 0
     for name, array in arrays.items():
@@ -59,7 +65,7 @@ def save_arrays(
             file.truncate(first + end)  # if the last array is empty, nothing was written there
 
     try:
-        write_whole(Path(path), write, durable=durable)
+        write_whole(Path(path), write, durable=durable, private=private)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror}", where=str(path), remedy="give a folder with room") from None
 

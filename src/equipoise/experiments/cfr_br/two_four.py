@@ -24,7 +24,7 @@ from equipoise.abstraction.maps.card_recipe import KMEANS, StreetRecipe
 from equipoise.abstraction.maps.kmeans_street import cluster_street
 from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.core.errors import InputError
-from equipoise.core.files.cache import cache_folder
+from equipoise.core.files.cache import cache_folder, is_trusted
 from equipoise.core.progress import Say
 from equipoise.experiments.curves import side_by_side
 from equipoise.games.rules import GameRules
@@ -208,17 +208,18 @@ def buckets_by(
     said = [street.model_dump_json(exclude_unset=True) if street else "lossless" for street in streets]
     recipe = f"{' '.join(said)}, features of {source.board_cards}, seed {seed}"
     path = cache_folder("abstractions") / f"{fingerprint(rules, recipe)}.buckets"
-    with suppress(InputError):
-        kept = BucketMap.load(path, rules)
-        if kept.recipe == recipe:
-            return kept
+    if is_trusted(path):
+        with suppress(InputError):
+            kept = BucketMap.load(path, rules)
+            if kept.recipe == recipe:
+                return kept
     made: list[StreetBuckets] = []
     for number, street in enumerate(streets):
         made.append(_street(source, number, street, made, seed))
     nested = all(s is None or (s.method == "percentile" and s.nested) for s in streets[1:])
     found = BucketMap(rules, tuple(made), recipe=recipe, perfect_recall=nested)
     with suppress(OSError, InputError):  # a full or read-only disk costs time, not correctness
-        found.save(path)
+        found.save(path, private=True)
     return found
 
 

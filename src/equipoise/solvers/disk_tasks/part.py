@@ -18,11 +18,12 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.arrays import F32, I64
 from equipoise.core.errors import InputError
+from equipoise.core.files.writing import make_folder
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.disk_tasks.cards import GroupedBoards, Sampling
 from equipoise.solvers.disk_tasks.cut import GameCut, Task
 from equipoise.solvers.disk_tasks.head import Step, Values
-from equipoise.solvers.disk_tasks.tables import Use, load_task, make_tables, save_task
+from equipoise.solvers.disk_tasks.tables import Use, load_task, make_tables, save_task, task_file
 from equipoise.solvers.sampled_last_street import (
     BucketedTables,
     LastStreetBuffers,
@@ -232,11 +233,15 @@ class DiskPart:
             for name, table in zip(("regret", "average"), tables, strict=True):
                 table[:] = arrays[f"{name} {task.sequence}-{task.group}"]
 
+    def file_names(self) -> list[str]:
+        """The names of the files of a checkpoint."""
+        return [task_file(task) for task in self.spec.tasks]
+
     def save(self, folder: str, name: str) -> None:
-        """Write a checkpoint of a new name, a file for each task, under `folder`/`name`: all of it or nothing."""
+        """Write a checkpoint, a file for each task, under `folder`/`name`: all of it or nothing."""
         target, written = Path(folder) / name, []
         try:
-            target.mkdir(parents=True, exist_ok=True)
+            make_folder(target)
             for task, tables in self.task_tables():
                 written.append(save_task(target, task, self._header(task), tables))
                 del tables  # unmapped before the next task is mapped

@@ -193,7 +193,7 @@ def make_tables(slots: Sequence[int], folder: str | None, *, direct: bool, threa
 
 def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> Path:
     """Write a task's part of a checkpoint, under the name of the task."""
-    path = _path(folder, task)
+    path = folder / task_file(task)
     save_arrays(path, FORMAT, header, {"regret": tables[0], "average": tables[1]})
     return path
 
@@ -201,12 +201,13 @@ def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F3
 def load_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> None:
     """Read a task's part of a checkpoint into its tables. OUT: float32[slot] x 2."""
     remedy = "restore the checkpoint from a copy, or resume from an older one"
-    found, arrays = load_arrays(_path(folder, task), FORMAT, remedy=remedy)
+    found, arrays = load_arrays(folder / task_file(task), FORMAT, remedy=remedy)
     fits = all(arrays[name].shape == table.shape for name, table in zip(("regret", "average"), tables, strict=True))
     if not fits or any(found.get(key) != value for key, value in header.items()):
-        raise InputError("of another game, abstraction or cut", where=str(_path(folder, task)), remedy=remedy)
+        raise InputError("of another game, abstraction or cut", where=str(folder / task_file(task)), remedy=remedy)
     tables[0][:], tables[1][:] = arrays["regret"], arrays["average"]
 
 
-def _path(folder: Path, task: Task) -> Path:
-    return folder / f"{task.sequence}-{task.group}.tables"
+def task_file(task: Task) -> str:
+    """The name of a task's file."""
+    return f"{task.sequence}-{task.group}.tables"
