@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 import equipoise
-from attempts import REFUSED, Ended, isolated, run
+from attempts import REFUSED, Ended, isolated
+from attempts import run as run_command
 from dose import Tally
 
 GUARD = 60.0
@@ -129,6 +130,7 @@ def make_artefacts(folder: Path) -> dict[str, Artefact]:
     found = [
         Artefact("checkpoint", run_folder, f"checkpoints/{newest.name}", resume, rebuilds=True, must=True),
         Artefact("metrics", run_folder, "metrics.jsonl", resume, rebuilds=True, must=True),
+        Artefact("list of files", run_folder, "checkpoints/written", resume, rebuilds=True, must=True),
         Artefact("strategy.float32", run_folder, "strategy.float32", strategy("strategy.float32")),
         Artefact("strategy.u8", run_folder, "strategy.u8", strategy("strategy.u8")),
         _solution(folder / "solution"),
@@ -280,12 +282,12 @@ class Cache:
         self.folder, self.use = folder, use
         self.whole, self.scratch = folder / "whole", folder / "damaged"
         (folder / "cached.toml").write_text(CACHED)
-        _copy_cache(_own_cache(), self.whole, most=MOST_COPIED)
+        copy_cache(_own_cache(), self.whole, most=MOST_COPIED)
         for pattern in (MAPS, "*arrays/*"):
             self._remove(self.whole, pattern)
-        built = self._run(self.whole, guard=600.0)
+        built = self.run(self.whole, guard=600.0)
         self._remove(self.whole, use.removed)
-        listed = self._run(self.whole, prefix=("-c", LISTING), guard=600.0)
+        listed = self.run(self.whole, prefix=("-c", LISTING), guard=600.0)
         assert not built.code, built.err
         assert built.out == listed.out, "another result from the cache"
         self.expected = built.out
@@ -295,8 +297,9 @@ class Cache:
         self.files = [path.relative_to(self.whole) for path in found]
         assert self.files, f"nothing like {use.damaged} was read from the cache"
 
-    def _run(self, cache: Path, **how: Any) -> Ended:
-        return run(*self.use.command, cache=cache, cwd=self.folder, **how)
+    def run(self, cache: Path, **how: Any) -> Ended:
+        """The command, with a cache."""
+        return run_command(*self.use.command, cache=cache, cwd=self.folder, **how)
 
     def _remove(self, cache: Path, pattern: str) -> None:
         for path in cache.rglob("*") if pattern else ():
@@ -312,10 +315,10 @@ class Cache:
             if damage.apply(data) == data:
                 continue
             shutil.rmtree(self.scratch, ignore_errors=True)
-            _copy_cache(self.whole, self.scratch)
+            copy_cache(self.whole, self.scratch)
             (self.scratch / file).unlink()  # it is a link
             (self.scratch / file).write_bytes(damage.apply(data))
-            ended = self._run(self.scratch, guard=GUARD)
+            ended = self.run(self.scratch, guard=GUARD)
             outcome, fault = self._judge(ended, self.scratch / file, damage.apply(data))
             tally.add(outcome, fault=f"{file.name}, {damage}: {fault}" if fault else "")
 
@@ -338,7 +341,7 @@ def _own_cache() -> Path:
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise")
 
 
-def _copy_cache(cache: Path, copy: Path, most: int | None = None) -> None:
+def copy_cache(cache: Path, copy: Path, most: int | None = None) -> None:
     """A cache by hard links, without large files: files in it are replaced, and never written to."""
     copy.mkdir(mode=0o700)
     for path in sorted(cache.rglob("*")):

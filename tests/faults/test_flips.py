@@ -9,7 +9,9 @@ import pytest
 from dose import Tally, doses, seeded
 from flips import CACHE_USES, Artefact, Cache, flip_many, make_artefacts
 
-KINDS = ("checkpoint", "metrics", "strategy.float32", "strategy.u8", "solution", "pair", "flops", "map")
+KINDS = (
+    "checkpoint", "metrics", "list of files", "strategy.float32", "strategy.u8", "solution", "pair", "flops", "map",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

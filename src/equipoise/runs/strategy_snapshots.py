@@ -11,6 +11,7 @@ list of its own files (`folder.py`), as checkpoints are: only what is on it is r
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ class StrategySnapshots:
         """Write the strategies that the reservoirs hold; a lost file is reported and skipped."""
         for number, iteration in enumerate(self.reservoirs.held(iterations) if iterations else ()):
             path = self.written(number)
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
             try:
                 kept = load_strategy(self.path(iteration))
             except InputError as error:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_header, save_arrays
@@ -36,10 +37,7 @@ class OwnFiles:
 
     def names(self) -> set[str]:
         """The names on the list; none if it is missing or damaged."""
-        try:
-            files = load_header(self.path, FORMAT, remedy="")["files"]
-        except (InputError, KeyError):
-            return set()
+        files = (self._header() or {}).get("files")
         listed = [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
         return {name for name in listed if _NAME.fullmatch(name) and re.fullmatch(self.pattern, name)}
 
@@ -47,7 +45,8 @@ class OwnFiles:
         """Put files on the list that will be written now. One that is there must be ours by its content."""
         listed, wanted = self.names(), set(names)
         for name in sorted(wanted - listed):
-            if os.path.lexists(self.folder / name) and not is_ours(self.folder / name):
+            path = self.folder / name
+            if os.path.lexists(path) and not (path.is_file() and is_ours(path)):
                 raise InputError(
                     f"this training did not write the file {shown(name)}", where=str(self.folder),
                     remedy="move it elsewhere",
@@ -76,12 +75,12 @@ class OwnFiles:
         return {name for name in names if os.path.lexists(self.folder / name)}
 
     def _write(self, names: set[str], *, durable: bool) -> None:
-        if os.path.lexists(self.path) and not self._is_list() and not set_aside(self.path):
+        if os.path.lexists(self.path) and self._header() is None and not set_aside(self.path):
             raise InputError("this is no list of files", where=str(self.path), remedy="move it elsewhere")
         save_arrays(self.path, FORMAT, {"files": sorted(names)}, {}, durable=durable)
 
-    def _is_list(self) -> bool:
-        with contextlib.suppress(InputError):
-            load_header(self.path, FORMAT, remedy="")
-            return True
-        return False
+    def _header(self) -> dict[str, Any] | None:
+        if self.path.is_file():
+            with contextlib.suppress(InputError):
+                return load_header(self.path, FORMAT, remedy="")
+        return None
