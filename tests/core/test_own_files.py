@@ -34,6 +34,8 @@ def test_only_files_on_the_list_are_removed(tmp_path: Path) -> None:
     own.remove(["a", "mine", "1/c"])
     assert own.names() == {"b"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "b", "mine", "written"]
+    own.remove(["b"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "mine"]
 
 
 def test_a_file_of_the_user_is_not_written_over(tmp_path: Path) -> None:

@@ -241,6 +241,7 @@ class RunFolder:
             self.own.claim([path.name], lambda there: _is_made_for(there, same))
             save_arrays(path, FORMAT, header, checkpoint.arrays)
         except InputError as error:
+            self.own.tidy()
             before = self.listed()
             kept = f"that of iteration {int(before[-1].stem):,} is intact" if before else "there is none yet"
             raise InputError(

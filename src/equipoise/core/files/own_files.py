@@ -56,12 +56,20 @@ class OwnFiles:
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that are on the list."""
-        listed = self.names()
         self.unlink(names)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Take names without a file off the list; an empty list is removed."""
+        listed = self.names()
         left = self._there(listed)
-        if left != listed:
-            with contextlib.suppress(InputError):  # on a full disk the list has names without files
+        if left == listed:
+            return
+        with contextlib.suppress(InputError, OSError):  # on a full disk the list has names without files
+            if left:
                 self._write(left, durable=False)
+            else:
+                self.path.unlink()
 
     def unlink(self, names: Iterable[str]) -> None:
         """Remove files that are on the list, and leave the list to its writer."""
