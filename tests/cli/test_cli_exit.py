@@ -92,6 +92,8 @@ NAMED = ("always-raise", "always-call", "uniform")
         (f"abstraction report {RECIPE} --force", "--force is for --out"),
         ("acpc deal --game kuhn --force", "--force is for --log"),
         ("slumbot play uniform http://127.0.0.1:1 --force", "--force is for --log"),
+        ("play uniform --game kuhn --force", "--force is for --log"),
+        ("play uniform --game kuhn --bb", "kuhn has antes and no big blind"),
     ],
 )
 def test_options_that_do_nothing_are_refused(line: str, said: str) -> None:
@@ -156,6 +158,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("abstraction compare two-four-ehs two-four-ehs2 --out FOLDER", "compare.png"),
         ("acpc deal --game kuhn --log FOLDER/x.log", "x.log"),
         ("slumbot play uniform http://127.0.0.1:1 --log FOLDER/x.log", "x.log"),
+        ("play uniform --game kuhn --log FOLDER/x.log", "x.log"),
     ],
 )
 def test_a_file_that_is_there_stays(line: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,16 +7,21 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
+from random import Random
 
 import pytest
+from rich.cells import cell_len
 
+from equipoise.cards.hand_names import hand_strength, names_beside
 from equipoise.core.errors import InputError
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
-from equipoise.games.gamedef import load_game
+from equipoise.games.gamedef import as_game, load_game, read_gamedef
+from equipoise.games.rules import GameRules
+from equipoise.play.logs import replay
 from equipoise.play.terminal import play_terminal
 from equipoise.play.winnings import Winnings
-from equipoise.play.words import action_told, action_words, offers, read_action
-from players import Player, player
+from players import PLAYERS, Player, player
 
 NOLIMIT, LIMIT = "holdem.nolimit", "holdem.limit"
 
@@ -32,14 +37,15 @@ def play(agent: Player, words: str, **options: object) -> tuple[Winnings, str]:
 def test_folding_costs_the_blind_of_the_seat() -> None:
     won, text = play(player("raise", NOLIMIT), "fold", hands=1, seat="button")
     assert (won.hands, won.chips) == (1, -50)
-    assert "you have the button" in text
-    assert "You lose 50. In all: -50." in text
+    assert "Hand 1: you have the button, stacks 20,000.\nYou post 50, raise posts 100. Your cards: " in text
+    assert "You fold.\nYou lose 50. In all: -50 after 1 hand." in text
     won, text = play(player("raise", NOLIMIT), "fold", hands=1, seat="big-blind")
     assert (won.hands, won.chips) == (1, -100)
     assert "raise raises to 200." in text
     won, text = play(player("raise", NOLIMIT), "fold, fold, fold, fold", hands=4)
     assert won.chips == -50 - 100 - 50 - 100
-    assert text.index("you have the button") < text.index("you are in the big blind")
+    assert text.index("you have the button") < text.index("raise has the button")
+    assert "You post 100, raise posts 50." in text
 
 
 def test_winning_a_pot_that_the_agent_folds() -> None:
@@ -54,13 +60,18 @@ def test_winning_a_pot_that_the_agent_folds() -> None:
 def test_a_showdown_shows_both_hands_and_pays_them(seed: int) -> None:
     won, text = play(player("call", NOLIMIT), "all-in", hands=1, seat="button", seed=seed)
     rules = load_game(NOLIMIT)
-    found = re.search(r"call shows (.*) on (.*); you have (.*)", text)
+    found = re.search(r"Showdown on (.*):\n  you +(\w\w \w\w)  (.*)\n  call +(\w\w \w\w)  (.*)\n", text)
     assert found
-    theirs, board, mine = (rules.deck.read_cards(cards) for cards in found.groups())
-    assert found[3] in text.splitlines()[2]
+    board, mine, theirs = (rules.deck.read_cards(found[at]) for at in (1, 2, 4))
+    one, two = (hand_strength(rules.deck, (*hole, *board)) for hole in (mine, theirs))
+    assert (found[3], found[5]) == names_beside(one, two)
+    assert f"Your cards: {found[2]}\n" in text
+    assert f"You show {found[2]}, call shows {found[4]}.\n" in text
+    streets = re.findall(r"^(Flop|Turn|River): (.*)  \(pot 40,000\)$", text, re.MULTILINE)  # dealt one by one
+    assert [cards for _, cards in streets] == [found[1][:end] for end in (8, 11, 14)]
     state = BettingState.start(rules).apply(20000).apply(CALL)
     assert won.chips == state.payoffs(Deal((theirs, mine), board))[1]
-    assert "goes all-in" not in text
+    assert "You go all-in for 20,000.\ncall calls 19,900 and is all-in.\n" in text
     outcome = {20000: "You win 20,000", -20000: "You lose 20,000", 0: "You split the pot"}[won.chips]
     assert outcome in text
 
@@ -78,22 +89,18 @@ def test_a_whole_hand_street_by_street() -> None:
 
 
 def test_illegal_words_are_answered_and_asked_again() -> None:
-    words = "hello, raise, raise 150, raise 30000, check, bet x, , ?, raise 1/0, fold now, fold"
+    words = "hello, raise, raise 150, , ?, 1/0, fold"
     won, text = play(player("call", NOLIMIT), words, hands=1, seat="button")
     assert won.chips == -50
     for answer in (
-        "No: 'hello' is no action.",
-        "No: a raise needs its size.",
-        "No: 150 is out of range.",
-        "No: 30,000 is out of range.",
-        "No: there are 50 chips to call.",
-        "No: 'x' is no size.",
-        "No: '1/0' is no size.",
-        "No: 'fold now' is no action.",
-        "? shows this",
+        "No: 'hello' is not understood; type fold, call 50, raise to 200 or all-in",
+        "No: a raise needs a size; type raise to 200, pot, half pot or all-in.",
+        "No: a raise to 150 is too small; type call 50 or raise to 200.",
+        "No: '1/0' is not understood",
+        "  all-in, shove, jam            everything",
     ):
         assert answer in text
-    assert text.count("You may fold, call 50, raise 200 up to 20,000.") == 11
+    assert text.count("You may fold, call 50, raise to 200 or more, all-in 20,000.\n> ") == 7
 
 
 def test_the_end_of_the_input_ends_the_game() -> None:
@@ -102,7 +109,7 @@ def test_the_end_of_the_input_ends_the_game() -> None:
     assert text.endswith("You played 1 hand, -50 chips: -500 mbb/hand.\n")
     won, text = play(player("call", NOLIMIT), "")
     assert won.hands == 0
-    assert text.endswith("You played 0 hands, +0 chips.\n")
+    assert text.endswith("> \nHand 1 ends unfinished and does not count.\nYou played 0 hands, +0 chips.\n")
 
 
 def test_quit_ends_the_game() -> None:
@@ -126,10 +133,10 @@ def test_a_hint_is_the_mix_for_the_persons_hand() -> None:
         card = re.search(r"Your cards: (\w)c", text)
         hint = re.search(r"Hint: (.*)", text)
         assert card and hint
-        assert hint[1] == ("bet 1 100%" if card[1] == "4" else "check 100%")
+        assert hint[1] == ("bet 1 (100%)" if card[1] == "4" else "check (100%)")
         shown.add(card[1])
         if "bets 1" in text:
-            assert "Hint: fold 50%, call 1 50%" in text
+            assert "Hint: fold (50%), call 1 (50%)" in text
     assert shown == {"2", "3", "4"}
     assert "Hint" not in play(agent, "check, fold", hands=1, seat="big-blind")[1]
 
@@ -152,60 +159,9 @@ def test_any_game_is_played_to_the_end(game: str) -> None:
 
 def test_limit_bets_have_no_size() -> None:
     won, text = play(player("call", LIMIT), "raise 50, raise, bet, bet 20, bet", hands=1, seat="button")
-    assert text.count("No: the size is fixed here.") == 1
+    assert text.count("No: the size of a bet is fixed in this game; type raise to 20.") == 1
     assert won.hands == 1
     assert abs(won.chips) in (0, 20 + 10 + 20 + 20)
-
-
-def test_words_mean_what_they_say() -> None:
-    start = BettingState.start(load_game(NOLIMIT))
-    for words, action in {
-        "fold": FOLD, "f": FOLD, "call": CALL, "c": CALL, "raise 300": 300, "raise to 300": 300, "r 1,000": 1000,
-        "RAISE  300": 300, "bet 300": 300, "pot": 300, "raise pot": 300, "raise 100%": 300, "min": 200, "half": 200,
-        "raise 3/2": 400, "all-in": 20000, "all in": 20000, "allin": 20000, "raise all-in": 20000, "raise 9999%": 20000,
-    }.items():  # fmt: skip
-        assert read_action(start, words) == action, words
-    flop = start.apply(300).apply(CALL)  # 600 in the middle
-    for words, action in {
-        "check": CALL,
-        "k": CALL,
-        "bet 300": 600,
-        "bet half": 600,
-        "pot": 900,
-        "bet 2/3": 700,
-    }.items():
-        assert read_action(flop, words) == action, words
-    faced = flop.apply(600)  # a bet of 300 into 600
-    for words, action in {"raise 900": 1200, "pot": 600 + 1200, "half": 1200, "min": 900, "call": CALL}.items():
-        assert read_action(faced, words) == action, words
-    for state, words in ((start, "check"), (flop, "fold"), (flop, "call"), (flop, "bet 50"), (faced, "raise 500")):
-        with pytest.raises(InputError):
-            read_action(state, words)
-
-
-def test_what_is_said_can_be_typed() -> None:
-    """Every action read back from its own words is itself, along hands of all kinds of games."""
-    for game in ("kuhn", "leduc", LIMIT, NOLIMIT):
-        state = BettingState.start(load_game(game))
-        while not state.is_over:
-            legal = state.legal()
-            for action in {
-                CALL,
-                *([FOLD] if legal.fold else []),
-                *(t for t in (legal.raise_min, legal.raise_max) if t),
-            }:
-                verb, _, amount = action_words(state, action).partition(" ")
-                typed = verb if verb in ("call", "all-in") else f"{verb} {amount}"
-                assert read_action(state, typed) == action
-                assert action_told(state, action)
-            state = state.apply(legal.raise_min if legal.can_raise and state.raises < 2 else CALL)
-
-
-def test_antes_are_not_part_of_a_bet() -> None:
-    state = BettingState.start(load_game("leduc"))
-    assert offers(state) == "check, bet 2"
-    assert action_told(state, 3) == "bets 2"
-    assert offers(state.apply(3)) == "fold, call 2, raise 4"
 
 
 def test_a_terminal_has_symbols_and_colours() -> None:
@@ -231,4 +187,122 @@ def test_the_command() -> None:
         [*line, "--seed", "1", "--json"], input="c\nc\n", capture_output=True, text=True, timeout=240, check=True
     )
     assert json.loads(done.stdout)["hands"] == 2
-    assert "Hint: check 100%" in done.stderr
+    assert "Hint: check (100%)" in done.stderr
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+RICH = read_gamedef(
+    "GAMEDEF\nnolimit\nnumPlayers = 2\nnumRounds = 4\nblind = 1000000 500000\nstack = 400000000 499999999\n"
+    "firstPlayer = 2 1 1 1\nnumSuits = 4\nnumRanks = 13\nnumHoleCards = 2\nnumBoardCards = 0 3 1 1\nEND GAMEDEF\n"
+)
+
+
+def random_words(seed: int, count: int = 300) -> str:
+    """Lines that a person might type, most of them calls."""
+    rng = Random(seed)
+    words = ("c", "c", "k", "min", "half pot", "pot", "3x", "b33", "shove", "300", "f", "?", "nonsense " * 9, "call 1")
+    return "".join(f"{rng.choice(words)}\n" for _ in range(count))
+
+
+@pytest.mark.parametrize("name", ["mixed", "a-name-that-is-longer-than-the-line-of-a-terminal-has-columns-to-show-it"])
+@pytest.mark.parametrize("game", ["kuhn", "leduc", "rhode-island", LIMIT, NOLIMIT, RICH])
+def test_lines_fit_eighty_columns(game: str | GameRules, name: str) -> None:
+    rules = as_game(game)
+    opponent = Player(name, rules, PLAYERS["mixed"])
+    for seed in range(4):
+        for big_blinds in (False, True) if rules.blinds[0] != rules.blinds[1] else (False,):
+            screen = io.StringIO()
+            play_terminal(
+                opponent, io.StringIO(random_words(seed)), screen, hands=20, seed=seed, hint=opponent,
+                big_blinds=big_blinds,
+            )  # fmt: skip
+            assert max(cell_len(line) for line in screen.getvalue().splitlines()) <= 80
+
+
+def test_big_blinds_are_the_same_game_in_another_unit() -> None:
+    chips, in_chips = play(player("call", NOLIMIT), "raise 250, b33, bet 300, k, shove", hands=2)
+    won, text = play(player("call", NOLIMIT), "2.5, b33%, 3, k, shove", hands=2, big_blinds=True)
+    assert won == chips
+    assert "Hand 1: you have the button, stacks 200 bb.\nYou post 0.5 bb, call posts 1 bb. Your cards: " in text
+    assert "You may fold, call 0.5 bb, raise to 2 bb or more, all-in 200 bb." in text
+    assert "You raise to 2.5 bb.\ncall calls 1.5 bb.\n" in text
+    for shown, expected in ((in_chips, f"{chips.chips:+,}"), (text, f"{chips.chips / 100:+,g} bb")):
+        assert f"In all: {expected} after 2 hands." in shown
+    assert f"You played 2 hands, {chips.chips / 100:+,g} bb: " in text
+
+
+def test_blinds_stacks_and_bets_are_stated() -> None:
+    assert "Blinds 50 and 100, full stacks before every hand." in play(player("call", NOLIMIT), "")[1]
+    limit = play(player("call", LIMIT), "")[1]
+    assert "Blinds 5 and 10, bets of 10 and 20. Type" in limit
+    assert "Hand 1: you have the button.\nYou post 5, call posts 10. Your cards: " in limit
+    leduc = play(player("call", "leduc"), "")[1]
+    assert "Hand 1: you act second.\nBoth post 1. Your cards: " in leduc
+    rich = Player("rich", RICH, PLAYERS["call"])
+    assert "Hand 1: you have the button, stacks: you 499,999,999, rich 400,000,000." in play(rich, "")[1]
+
+
+def test_hands_are_named_at_showdown() -> None:
+    rules = load_game("leduc")
+    _, text = play(player("call", "leduc"), ",".join("c" * 40), hands=20)
+    shown = re.findall(r"Showdown on (\w\w):\n  you +(\w\w)  (.*)\n  call +(\w\w)  (.*)\n", text)
+    assert len(shown) == 20
+    for board, mine, my_name, theirs, their_name in shown:
+        one, two = (hand_strength(rules.deck, rules.deck.read_cards(hole + board)) for hole in (mine, theirs))
+        assert names_beside(one, two) == (my_name, their_name)
+    assert "a pair of" in text
+    assert "  you                 3c\n" in play(player("call", "kuhn"), "c,c,c,c", hands=2)[1].replace("4c", "3c")
+
+
+def test_the_agent_has_a_short_name_and_the_whole_one_once() -> None:
+    agent = Player("runs/a/demo?post=purify&search=turn", load_game(NOLIMIT), PLAYERS["call"])
+    _, text = play(agent, "c,c,c,c", hands=1)
+    assert text.count(agent.name) == 1
+    assert "demo checks." in text
+
+
+class Interrupted(io.StringIO):
+    """Ctrl-C, where the input ends."""
+
+    def readline(self, *arguments: int) -> str:
+        found = super().readline(*arguments)
+        if not found:
+            raise KeyboardInterrupt
+        return found
+
+
+def test_ctrl_c_ends_the_game_and_the_log_is_complete(tmp_path: Path) -> None:
+    for number, source in enumerate((io.StringIO, Interrupted)):
+        log, screen = tmp_path / f"{number}.acpc", io.StringIO()
+        agent = player("mixed", NOLIMIT)
+        won = play_terminal(agent, source("c\n" * 60 + "shove\nf\n" * 20), screen, seed=3, log=log)
+        assert won.hands > 5
+        assert f"You played {won}.\n" in screen.getvalue()
+        assert f"Hand {won.hands + 1} ends unfinished and does not count.\n" in screen.getvalue()
+        replayed = replay(log, NOLIMIT)
+        assert (replayed.hands, replayed.scored) == (won.hands, True)
+        assert dict(zip(replayed.names, replayed.chips, strict=True)) == {"person": won.chips, "mixed": -won.chips}
+
+
+def test_ctrl_c_while_the_agent_thinks(tmp_path: Path) -> None:
+    def interrupted(_view: object) -> dict[int, float]:
+        raise KeyboardInterrupt
+
+    agent = Player("stopped", load_game(NOLIMIT), interrupted)
+    won, text = play(agent, "fold, c", log=tmp_path / "x.phh")
+    assert won.hands == 1
+    assert text.endswith("does not count.\nYou played 1 hand, -50 chips: -500 mbb/hand.\n")
+    assert replay(tmp_path / "x.phh", NOLIMIT).hands == 1
+
+
+def test_a_hand_is_in_the_log_when_the_next_one_begins(tmp_path: Path) -> None:
+    """What a killed process leaves."""
+    found = list[int]()
+
+    def look(_view: object) -> dict[int, float]:
+        found.append((tmp_path / "x.log").read_text().count("STATE"))
+        return {CALL: 1.0}
+
+    play(Player("looks", load_game(NOLIMIT), look), "f, f, f, c", seat="button", log=tmp_path / "x.log")
+    assert found[0] == 3

@@ -10,7 +10,7 @@ from equipoise.games.bet_menu import load_menu
 from equipoise.games.betting_state import BettingState
 from equipoise.games.gamedef import load_game
 from equipoise.games.notation.typed import read_typed, split_line
-from equipoise.play.words import read_action
+from equipoise.play.typed_action import read_action
 from equipoise.tree.betting_tree import DEAL, BettingTree, build_tree
 from equipoise.tree.lines import find_line, line_of
 
@@ -54,7 +54,8 @@ def test_tokens() -> None:
     assert split_line(" x,b41  c, Raise to 300 ALL IN 500 ") == ["x", "b41", "c", "raise to 300", "all in 500"]
     assert split_line("check bet call") == ["check", "bet", "call"]
     assert split_line("") == split_line(" , ,") == []
-    assert [read_typed(text) for text in ("", "bluff", "b 41 c")] == [None, None, None]
+    assert [read_typed(text) for text in ("", "bluff", "41")] == [None, None, None]
+    assert split_line("x shove 800 jam") == ["x", "shove 800", "jam"]
 
 
 def test_a_table_reads_the_same_letters() -> None:

@@ -80,6 +80,11 @@ class LogWriter:
         with self._writing():
             self._file.write(text)
 
+    def flush(self) -> None:
+        """Hand what was written to the system, so that the end of the process loses none of it."""
+        with self._writing():
+            self._file.flush()
+
     def close(self, *, finished: bool = True) -> None:
         """Write the score, unless the match was aborted, and close the file."""
         with self._writing():

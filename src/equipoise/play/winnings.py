@@ -38,7 +38,11 @@ class Winnings:
         }
 
     def __str__(self) -> str:
-        text = f"{self.hands:,} {'hand' if self.hands == 1 else 'hands'}, {self.chips:+,} chips"
+        return self.text()
+
+    def text(self, total: str = "") -> str:
+        """In words; `total` is what was won in all in another unit than chips."""
+        text = f"{self.hands:,} {'hand' if self.hands == 1 else 'hands'}, {total or f'{self.chips:+,} chips'}"
         if self.hands == 0:
             return text
         half = f" ± {self.ci95:,.0f} (95%)" if math.isfinite(self.ci95) else ""
