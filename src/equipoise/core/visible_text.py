@@ -7,7 +7,9 @@ text, characters without width, and halves of surrogate pairs, with which Python
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from typing import Any, TextIO, cast
 
 _HIDDEN = "\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f"
@@ -27,6 +29,18 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """The same of output with line breaks and tabs, which stay."""
     return _OBEYED_IN_LINES.sub(_escape, text)
+
+
+def shell_word(text: str) -> str:
+    r"""A name as it is typed in a shell: quoted if it has to be, on one line.
+
+    >>> print(shell_word("runs/small"), shell_word("my $x"), shell_word("a\nb"))
+    runs/small 'my $x' $'a\x0ab'
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    letters = (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in os.fsencode(text))
+    return f"$'{''.join({chr(39): chr(92) + chr(39), chr(92): 2 * chr(92)}.get(one, one) for one in letters)}'"
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.files.csv_file import write_csv
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.files.writing import write_whole
 
@@ -16,7 +16,7 @@ def write_report(
 ) -> None:
     """Write the three files; `draw` fills the axes of the plot."""
     write_whole(_named(stem, ".json"), lambda path: _write_json(path, {**summary, "rows": rows}))
-    write_whole(_named(stem, ".csv"), lambda path: _write_csv(path, rows))
+    write_whole(_named(stem, ".csv"), lambda path: write_csv(path, rows))
     write_whole(_named(stem, ".png"), lambda path: _write_png(path, rows, draw))
 
 
@@ -39,21 +39,16 @@ def _write_json(path: Path, value: dict[str, Any]) -> None:
     path.write_text(json_text(value, indent=1) + "\n")
 
 
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def _write_png(path: Path, rows: list[dict[str, Any]], draw: Callable[[Any, list[dict[str, Any]]], None]) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4.5), dpi=110)
-    draw(axes, rows)
-    figure.tight_layout()
-    figure.savefig(path, format="png")
-    plt.close(figure)
+    from equipoise.core.pictures import plain_texts, save_figure
+
+    with plain_texts():
+        figure, axes = plt.subplots(figsize=(7, 4.5), dpi=110)
+        draw(axes, rows)
+        figure.tight_layout()
+        save_figure(figure, path)

@@ -20,6 +20,7 @@ from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import not_a
 from equipoise.core.progress import Fraction
+from equipoise.core.visible_text import visible
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.gamedef import as_game
 from equipoise.games.notation.acpc import LogState, log_state_text, read_log_state
@@ -44,7 +45,7 @@ def log_format(path: str | Path) -> str:
 
 def log_names(first: str, second: str) -> tuple[str, str]:
     """Two agents' names for logs: one word of the dealer's format each, and distinct."""
-    names = [re.sub(r"[\s|]", "_", name.replace(":", "=")) or "agent" for name in (first, second)]
+    names = [visible(re.sub(r"[\s|]", "_", name.replace(":", "="))) or "agent" for name in (first, second)]
     return names[0], names[1] if names[0] != names[1] else f"{names[1]}-2"
 
 

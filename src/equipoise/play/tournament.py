@@ -31,6 +31,7 @@ from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.files.writing import make_folder
 from equipoise.core.progress import Fraction
+from equipoise.core.visible_text import visible
 from equipoise.games.rules import GameRules
 from equipoise.measure.report import write_report
 from equipoise.play.match import MatchResult, match
@@ -173,6 +174,7 @@ class Tournament:
 
 def short_name(name: str, most: int = 32) -> str:
     """A name that fits beside a picture: its beginning and its end."""
+    name = visible(name)
     return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most // 2) :]}"
 
 

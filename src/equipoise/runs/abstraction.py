@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.report.lookup import HandBucket, describe_hand, read_hand
 from equipoise.abstraction.report.numbers import SAMPLES, AbstractionReport, describe
 from equipoise.core.errors import InputError, check_count, shown
+from equipoise.core.files.csv_file import write_csv
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
 from equipoise.core.progress import Progress
@@ -149,10 +149,8 @@ class _Folder:
         try:
             names = [f"{STEM}.json", f"{STEM}.csv", *draw_pictures(found.report, self.room, STEM)]
             rows = found.report.rows
-            with (self.room / names[1]).open("w", newline="") as file:
-                writer = csv.DictWriter(file, ["street", "bucket", "share", "mean_ehs", "sd_ehs", "spread", "hands"])
-                writer.writeheader()
-                writer.writerows(rows)
+            columns = ("street", "bucket", "share", "mean_ehs", "sd_ehs", "spread", "hands")
+            write_csv(self.room / names[1], rows, columns)
             files = [str(self.path / name) for name in names]
             value = {**found.as_json(), "files": files, "rows": rows}
             (self.room / names[0]).write_text(json_text(value, indent=1) + "\n")

@@ -48,6 +48,7 @@ from equipoise.core.files.writing import (
     write_whole,
 )
 from equipoise.core.progress import Say
+from equipoise.core.visible_text import shell_word, visible
 from equipoise.games.gamedef import preset_names, write_gamedef
 from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import RECIPE_FILE, Recipe, load_recipe
@@ -111,7 +112,11 @@ class RunFolder:
         """Refuse a folder that is not empty, except for the remains of a run that was killed before it began."""
         try:
             if self.path.is_dir() and not self._is_untouched():
-                resume = f"continue it with equipoise train --resume {self.path}, or " if self.is_run else ""
+                resume = (
+                    f"continue it with equipoise train --resume {shell_word(str(self.path))}, or "
+                    if self.is_run
+                    else ""
+                )
                 remedy = f"{resume}name a new folder"
                 raise InputError(f"{shown(str(self.path))} is not empty", remedy=remedy)
             if self.path.exists() and not self.path.is_dir():
@@ -202,7 +207,7 @@ class RunFolder:
     def log(self, line: str) -> None:
         """Add a line to the log. A failed write does not stop the run."""
         with contextlib.suppress(OSError):
-            append(self.path / LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode(errors="backslashreplace"))
+            append(self.path / LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {visible(line)}\n".encode())
 
     def add_metrics(self, values: dict[str, Any]) -> None:
         """Add a progress report."""
@@ -247,7 +252,7 @@ class RunFolder:
             raise InputError(
                 f"the checkpoint of iteration {checkpoint.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),
-                remedy=f"free some disk space, then: equipoise train --resume {self.path}",
+                remedy=f"free some disk space, then: equipoise train --resume {shell_word(str(self.path))}",
             ) from None
         names = self.own.names()
         ours = [each.name for each in self.listed() if each.name in names]

@@ -7,6 +7,7 @@ from pathlib import Path
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays
 from equipoise.core.files.text import is_folder
+from equipoise.core.visible_text import shell_word
 from equipoise.runs.folder import CUT, FORMAT, RunFolder
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
@@ -68,5 +69,5 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
         return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(
         f"no whole checkpoint in {shown(str(folder.path))}",
-        remedy=f"wait for the first, or continue it: equipoise train --resume {folder.path}",
+        remedy=f"wait for the first, or continue it: equipoise train --resume {shell_word(str(folder.path))}",
     )

@@ -1,4 +1,4 @@
-"""Pictures of solutions: a decision as a grid with bars, a report as heat maps. The only importer of matplotlib."""
+"""Pictures of solutions: a decision as a grid with bars, a report as heat maps."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from equipoise.cards.action_style import SELDOM, action_colours
 from equipoise.cards.deck import FULL_DECK, RANKS, SUITS
 from equipoise.core.errors import InputError
 from equipoise.core.files.writing import write_whole
+from equipoise.core.pictures import plain_texts, save_figure
 from equipoise.spots.report import PLAYER_NAMES, SpotReport
 from equipoise.spots.solution import NodeView
 
@@ -29,13 +30,14 @@ def draw_node(view: NodeView, path: str | Path) -> None:
     """The grid of a decision: each cell is filled by its actions, as high as its weight. Beside it a bar an action."""
     if not view.has_grid:
         raise InputError("no grid for this game", remedy="pictures are of hold'em hands")
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(10.4, 6.6), dpi=100, gridspec_kw={"width_ratios": (2.1, 1)}, layout="constrained"
-    )
-    _draw_grid(view, left)
-    _draw_bars(view, right)
-    figure.suptitle(_title(view), fontsize=12)
-    _save(figure, path)
+    with plain_texts():
+        figure, (left, right) = plt.subplots(
+            1, 2, figsize=(10.4, 6.6), dpi=100, gridspec_kw={"width_ratios": (2.1, 1)}, layout="constrained"
+        )
+        _draw_grid(view, left)
+        _draw_bars(view, right)
+        figure.suptitle(_title(view), fontsize=12)
+        _save(figure, path)
 
 
 def _title(view: NodeView) -> str:
@@ -90,8 +92,9 @@ def _draw_bars(view: NodeView, axes: Any) -> None:
 
 def draw_report(report: SpotReport, path: str | Path) -> None:
     """A runout report as heat maps of rank and suit; a report over flops as stacked bars."""
-    figure = _runout_maps(report) if report.what != "flop" else _flop_bars(report)
-    _save(figure, path)
+    with plain_texts():
+        figure = _runout_maps(report) if report.what != "flop" else _flop_bars(report)
+        _save(figure, path)
 
 
 def _runout_maps(report: SpotReport) -> Any:
@@ -151,5 +154,4 @@ def _flop_bars(report: SpotReport) -> Any:
 
 
 def _save(figure: Any, path: str | Path) -> None:
-    write_whole(Path(path), lambda unfinished: figure.savefig(unfinished, format="png"))
-    plt.close(figure)
+    write_whole(Path(path), lambda unfinished: save_figure(figure, unfinished))

@@ -7,7 +7,6 @@ renaming of suits share one evaluation.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ import numpy as np
 from equipoise.cards.deck import FULL_DECK
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.csv_file import write_csv
 from equipoise.core.files.text import is_file, not_a, read_text
 from equipoise.core.files.writing import write_whole
 from equipoise.core.machine import thread_count
@@ -134,15 +134,7 @@ _SIDES = tuple(enumerate(PLAYER_NAMES))
 
 def save_csv(path: str | Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write rows as CSV, with a header; a number that means nothing stays empty."""
-
-    def write(unfinished: Path) -> None:
-        with unfinished.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            for row in rows:
-                writer.writerow({key: "" if value != value else value for key, value in row.items()})  # NaN
-
-    write_whole(Path(path), write)
+    write_whole(Path(path), lambda unfinished: write_csv(unfinished, rows))
 
 
 def runout_report(solution: Solution | str | Path, line: str = "", board: str = "") -> SpotReport:

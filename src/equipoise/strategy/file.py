@@ -24,6 +24,7 @@ from equipoise.core.files.array_file import load_arrays, load_header, save_array
 from equipoise.core.files.text import is_folder
 from equipoise.core.jit import F32, U8
 from equipoise.core.machine import available_memory
+from equipoise.core.visible_text import shell_word
 from equipoise.games.rules import GameRules
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.packed import SUFFIX, load_packed
@@ -155,5 +156,5 @@ def _find(path: Path) -> Path:
             f"the strategy of {shown(str(path))} is networks, not a table", remedy="measure it, or play it"
         )
     is_run = (path / "checkpoints").is_dir()
-    remedy = f"finish its training: equipoise train --resume {path}" if is_run else "name a run folder"
+    remedy = f"finish its training: equipoise train --resume {shell_word(str(path))}" if is_run else "name a run folder"
     raise InputError(f"no strategy in {shown(str(path))}", remedy=remedy)

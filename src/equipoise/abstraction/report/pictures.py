@@ -20,6 +20,8 @@ from equipoise.abstraction.report.numbers import AbstractionReport
 from equipoise.abstraction.report.summary import BucketSummary, lists_every_bucket, sample_hands
 from equipoise.cards.deck import RANKS
 from equipoise.core.jit import F64, I64
+from equipoise.core.pictures import plain_texts, save_figure
+from equipoise.core.visible_text import visible
 
 STYLE: Any = {
     "font.size": 10,
@@ -43,13 +45,12 @@ def draw_pictures(report: AbstractionReport, folder: Path, stem: str) -> list[st
     }
     written = []
     for what, draw in drawings.items():
-        with mpl.rc_context(STYLE):
+        with plain_texts(STYLE):
             figure = draw(report)
             if figure is None:
                 continue
             written.append(f"{stem}-{what}.png")
-            figure.savefig(folder / written[-1], format="png")
-            plt.close(figure)
+            save_figure(figure, folder / written[-1])
     return written
 
 
@@ -93,7 +94,7 @@ def _preflop(report: AbstractionReport) -> Any:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     what = "E[HS] in percent, lossless" if lossless else f"{report.streets[0].buckets} buckets, by number"
-    axes.set_title(f"{report.name}: {what} (suited above the diagonal)")
+    axes.set_title(f"{visible(report.name)}: {what} (suited above the diagonal)")
     if lossless:
         figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, format=lambda value, _: f"{value:.0%}")
     figure.tight_layout()
@@ -131,7 +132,7 @@ def _streets(report: AbstractionReport) -> Any:
     grid[0][1].legend(loc="upper left", frameon=False)
     for axes in grid[-1]:
         axes.set_xlabel("buckets, weakest first")
-    figure.suptitle(report.name)
+    figure.suptitle(visible(report.name))
     figure.tight_layout()
     return figure
 
@@ -158,7 +159,9 @@ def _plane(report: AbstractionReport) -> Any:
     axes.set_xlabel("mean E[HS], %")
     axes.set_ylabel("spread of the final strength about E[HS], %")
     name = report.streets[street]
-    axes.set_title(f"{report.name}: {len(order)} {name.street} buckets ({name.method}), area by share of deals")
+    axes.set_title(
+        f"{visible(report.name)}: {len(order)} {name.street} buckets ({name.method}), area by share of deals"
+    )
     axes.margins(0.08)
     figure.tight_layout()
     return figure
@@ -186,7 +189,9 @@ def _boards(report: AbstractionReport) -> Any:
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     axes.set_xlabel("classical scaling of Algorithm 2's distances; bold: the most central board of a cluster")
-    axes.set_title(f"{report.name}: {public.boards:,} {public.street} boards in {len(public.clusters)} public clusters")
+    axes.set_title(
+        f"{visible(report.name)}: {public.boards:,} {public.street} boards in {len(public.clusters)} public clusters"
+    )
     for text in axes.texts[:]:
         if text.get_text() in {boards[i] for i in public.central}:
             text.set_fontweight("bold")
@@ -258,7 +263,7 @@ def _transitions(report: AbstractionReport) -> Any:
         axes.set_title(f"{names[0].street} to {names[1].street}")
         figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, format=lambda value, _: f"{value:.0%}")
     kind = "all deals" if report.deals.every else f"{len(report.deals.cards):,} random deals"
-    figure.suptitle(f"{report.name}: chance of the next street's bucket ({kind})")
+    figure.suptitle(f"{visible(report.name)}: chance of the next street's bucket ({kind})")
     figure.tight_layout()
     return figure
 

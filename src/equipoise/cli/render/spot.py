@@ -13,7 +13,7 @@ from equipoise.cards.action_style import SELDOM, action_symbols
 from equipoise.cli.render.progress import PAUSE
 from equipoise.cli.render.spot_grid import print_grid, print_legend
 from equipoise.cli.render.tables import duration, layout_width
-from equipoise.core.visible_text import drawing_stream
+from equipoise.core.visible_text import drawing_stream, shell_word, visible
 from equipoise.core.wording import size_text
 from equipoise.spots.trend import Measurement, iteration_at
 
@@ -39,12 +39,12 @@ def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
         print(f"value of player 0: {solution.value(0):.7g} chips a hand")
     print()
     print_node(solution.strategy(), by_hand=by_hand)
-    print(f"\nsaved as {saved}; look at it with: equipoise spot show {saved}")
+    print(f"\nsaved as {visible(saved)}; look at it with: equipoise spot show {shell_word(saved)}")
 
 
 def say_it_is_there(name: str) -> None:
     """That nothing is solved, since a file has the solution."""
-    print(f"{name} is there already, with this spot; --force solves it again", file=sys.stderr)
+    print(f"{visible(name)} is there already, with this spot; --force solves it again", file=sys.stderr)
 
 
 def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
@@ -55,7 +55,7 @@ def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
         how = "its regrets are those of another variant or storage; solving its spot from the start"
     else:
         how = "it holds no regrets to continue from (--resumable keeps them); solving its spot from the start"
-    print(f"{name}: {how}", file=sys.stderr)
+    print(f"{visible(name)}: {how}", file=sys.stderr)
 
 
 def node_title(view: NodeView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.core.visible_text import shell_word, visible
 from equipoise.core.wording import size_text
 
 if TYPE_CHECKING:
@@ -38,13 +39,14 @@ def print_run(run: Run) -> None:
     say(f"{now.iteration:,} iterations, {now.nodes:,} nodes in {now.seconds:.1f} s of training: {run.stopped}")
     if now.measured_text:
         say(now.measured_text)
-    print(f"saved in {run.folder}")
+    folder = shell_word(str(run.folder))
+    print(f"saved in {visible(str(run.folder))}")
     if run.has_table:
-        print(f"  show it:      equipoise strategy show {run.folder}")
+        print(f"  show it:      equipoise strategy show {folder}")
     else:
-        print(f"  play it:      equipoise play {run.folder}")
+        print(f"  play it:      equipoise play {folder}")
     where = " --cluster local" if now.part_loads and not run.recipe.deep else ""  # networks resume anywhere
-    print(f"  train it on:  equipoise train --resume {run.folder}{where}{_more(run)}")
+    print(f"  train it on:  equipoise train --resume {folder}{where}{_more(run)}")
 
 
 def _more(run: Run) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.display import table_html
+from equipoise.core.visible_text import visible
 from equipoise.experiments.lab.curves import Curve, Measuring
 from equipoise.measure.report import plain_log
 from equipoise.play.tournament import Tournament
@@ -155,7 +156,7 @@ class AbstractionComparison:
                 pane.errorbar(
                     [point.iteration for point in curve.points], [point.mbb for point in curve.points], widths,
                     marker="o", capsize=3, markersize=4, color=f"C{place}",
-                    label=f"{found.name}: {curve.last.mbb:,.1f}",
+                    label=f"{visible(found.name)}: {curve.last.mbb:,.1f}",
                 )  # fmt: skip
         what = "LBR lower bound" if self.measuring.method == "lbr" else "exploitability"
         panes[0].set_ylabel(f"{what}, mbb/g")
