@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from containers import read_container
 from equipoise import load_game
 from equipoise.abstraction.maps import bucket_map as module
 from equipoise.abstraction.maps.bucket_map import BEFORE, BLOCKED, FORMAT, PUBLIC, BucketMap, card_fingerprint
 from equipoise.cards.deck import hole_index
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import save_arrays
 from naive import canonical
 from naive_abstraction import GAMES, HOLDEM, RECIPES, every_bucket, every_deal, small, small_map
 
@@ -195,7 +196,7 @@ def test_a_file_is_for_its_cards_whatever_the_betting(tmp_path: Path) -> None:
 
 def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
     """The file as another program might write it: sound in itself, but with a changed header or changed arrays."""
-    header, arrays = load_arrays(path, FORMAT, remedy="")
+    header, arrays = read_container(path)
     arrays = {name: array.copy() for name, array in arrays.items()}
     header.pop("format", None)
     change(header, arrays)

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.commands import refusal
 
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_header
+from equipoise.core.files.array_file import FileHeader, load_header
 from equipoise.spots.report import read_flops
 
 SECRET = "hunter2"
@@ -63,7 +63,10 @@ def test_what_a_user_names_is_not_shown_either(command: list[str], stranger: str
 
 
 def test_nor_are_flops_nor_headers(stranger: str) -> None:
-    for read in (lambda: read_flops("stranger"), lambda: load_header("stranger", "equipoise part 1", remedy="again")):
+    for read in (
+        lambda: read_flops("stranger"),
+        lambda: load_header("stranger", "equipoise part 1", FileHeader, remedy="again"),
+    ):
         with pytest.raises(InputError) as refused:
             read()
         assert SECRET not in str(refused.value), stranger

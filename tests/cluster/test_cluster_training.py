@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from containers import read_container
+
 pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 
 from equipoise.cluster.ray_door import Cluster, open_cluster
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays
-from equipoise.runs.folder import FORMAT, LostPartError, RunFolder
+from equipoise.runs.folder import LostPartError, RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.solvers.blades.build import blades_solver
 from equipoise.strategy.file import load_strategy
@@ -145,10 +146,7 @@ def test_traversals_on_a_cluster_give_the_networks_of_one_machine(sampling: dict
     train(chosen, tmp_path / "one", 4, None)
     train(chosen, tmp_path / "two", 2, 2)
     train(chosen, tmp_path / "two", 4, 1)
-    one, two = (
-        load_arrays(tmp_path / run / "checkpoints" / "000000000004.ckpt", FORMAT, remedy="")[1]
-        for run in ("one", "two")
-    )
+    one, two = (read_container(tmp_path / run / "checkpoints" / "000000000004.ckpt")[1] for run in ("one", "two"))
     assert set(one) == set(two)
     assert all(np.array_equal(one[name], two[name]) for name in one)
 

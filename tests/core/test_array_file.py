@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from containers import container, container_of_line, listed_arrays
 from equipoise.core.errors import InputError
 from equipoise.core.files import array_file as _array_file
-from equipoise.core.files.array_file import ALIGNED, load_arrays, load_header, save_arrays
+from equipoise.core.files.array_file import ALIGNED, FileHeader, load_arrays, load_header, save_arrays
 
 FORMAT = "things 1"
-HEADER = {"for": "a test", "numbers": [1, 2.5, None], "deep": {"a": True}}
+HEADER = {"purpose": "a test", "numbers": [1, 2.5, None], "deep": {"a": True}}
 NAME = "a file with a name that is longer than most names are.things"
+
+
+class ThingsHeader(FileHeader):
+    purpose: str = ""
+    numbers: list[float | None] | None = None
+    deep: dict[str, bool] | None = None
 
 
 def some_arrays() -> dict[str, Any]:
@@ -40,8 +48,12 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def load(path: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    return load_arrays(path, FORMAT, remedy="make it again", **more)
+def load(path: Path, **more: Any) -> tuple[ThingsHeader, dict[str, Any]]:
+    return load_arrays(path, FORMAT, ThingsHeader, remedy="make it again", **more)
+
+
+def keys_of(header: ThingsHeader) -> dict[str, Any]:
+    return header.model_dump(exclude={"arrays"})
 
 
 def refused(path: Path, **more: Any) -> str:
@@ -55,8 +67,8 @@ def refused(path: Path, **more: Any) -> str:
 @pytest.mark.parametrize("copied", [True, False])
 def test_what_is_written_comes_back(path: Path, copied: bool) -> None:
     header, arrays = load(path, copied=copied)
-    assert load_header(path, FORMAT, remedy="") == header
-    assert header == {"format": FORMAT, **HEADER}
+    assert load_header(path, FORMAT, ThingsHeader, remedy="") == header
+    assert keys_of(header) == {"format": FORMAT, **HEADER}
     assert list(arrays) == list(some_arrays())
     for name, array in some_arrays().items():
         assert (arrays[name].dtype, arrays[name].shape) == (array.dtype, array.shape)
@@ -135,7 +147,7 @@ def test_flipped_bits_between_arrays_and_appended_bytes_are_noticed(path: Path) 
 def test_a_record_without_arrays_is_checked_whole(tmp_path: Path) -> None:
     path = tmp_path / NAME
     save_arrays(path, FORMAT, HEADER, {})
-    assert load_header(path, FORMAT, remedy="make it again") == {"format": FORMAT, **HEADER}
+    assert keys_of(load_header(path, FORMAT, ThingsHeader, remedy="make it again")) == {"format": FORMAT, **HEADER}
     whole = path.read_bytes()
     for place in range(len(whole)):
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]):
@@ -193,7 +205,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / NAME) == "cannot read (No such file or directory)"
     assert refused(tmp_path) == "cannot read (Is a directory)"
     with pytest.raises(InputError, match="cannot read"):
-        load_arrays("a\0b", FORMAT, remedy="do not")
+        load_arrays("a\0b", FORMAT, ThingsHeader, remedy="do not")
 
 
 def _full_disk(*_: object) -> None:
@@ -225,9 +237,84 @@ def test_a_write_that_fails_leaves_what_was_there(
         save_arrays(path.parent / "nowhere" / "x", FORMAT, {}, {})
 
 
+def listed(name: str, **changes: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda arrays: arrays[name].update(changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (listed("small", start=-4096), "the 'arrays.small.start' of its header: "),
+        (listed("small", start=1), "'small' does not start on the page"),
+        (listed("wide", start=0), "'wide' does not start on the page"),  # where small is
+        (listed("wide", start=1 << 62), "the 'arrays.wide.start' of its header: "),
+        (listed("wide", start=True), "the 'arrays.wide.start' of its header: "),
+        (listed("wide", shape=[-300, 5]), "the 'arrays.wide.shape.0' of its header: "),
+        (listed("wide", shape=[1 << 80]), "the 'arrays.wide.shape.0' of its header: "),
+        (listed("wide", shape=[1 << 40, 1 << 40]), "'wide' is larger than any memory"),
+        (listed("wide", shape=[0, 1 << 40, 1 << 40]), "'wide' is larger than any memory"),
+        (listed("wide", shape=[1] * 9), "the 'arrays.wide.shape' of its header: "),
+        (listed("wide", shape=12000), "the 'arrays.wide.shape' of its header: "),
+        (listed("wide", shape=[300.0, 5]), "the 'arrays.wide.shape.0' of its header: "),
+        (listed("wide", shape=[301, 5]), "does not start on the page|the checksum of wide is wrong"),
+        (listed("small", type="|O"), "the 'arrays.small.type' of its header: "),
+        (listed("small", type="O"), "the 'arrays.small.type' of its header: "),
+        (listed("small", type="|V7"), "the 'arrays.small.type' of its header: "),
+        (listed("small", type=[["a", "|u1"]]), "the 'arrays.small.type' of its header: "),
+        (listed("small", type=">f4"), "the 'arrays.small.type' of its header: "),
+        (listed("small", type="<c8"), "the 'arrays.small.type' of its header: "),
+        (listed("small", checksums=[]), "'small' has 0 checksums"),
+        (listed("small", checksums=["0"] * 3), "'small' has 3 checksums"),
+        (listed("small", checksums=[None]), "the 'arrays.small.checksums.0' of its header: "),
+        (listed("small", checksums=["0"]), "the checksum of small is wrong"),
+        (listed("small", other=1), "its header has an unknown key 'arrays.small.other'"),
+        (lambda arrays: arrays["small"].pop("start"), "its header has no 'arrays.small.start'"),
+        (lambda arrays: arrays.update(small=None), "the 'arrays.small' of its header: "),
+        (lambda arrays: arrays.clear(), "there are bytes after its end"),
+        (lambda arrays: arrays.pop("every other"), "there are bytes after its end"),
+        (lambda arrays: arrays.update(more=dict(arrays["one"])), "'more' does not start on the page"),
+    ],
+)
+def test_lists_of_arrays_that_make_no_sense_are_refused(
+    path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    """Their checksums are right."""
+    arrays = some_arrays()
+    list_ = listed_arrays(arrays)
+    path.write_bytes(container({"format": FORMAT, **HEADER}, list_, arrays))
+    load(path)
+    change(list_)
+    path.write_bytes(container({"format": FORMAT, **HEADER}, list_, arrays))
+    for copied in (True, False):
+        assert re.search(said, refused(path, copied=copied))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b'{"format": "things 1"}', "its header has no 'arrays'"),
+        (b'{"format": "things 1", "arrays": []}', "the 'arrays' of its header: "),
+        (b'{"format": "things 1", "arrays": {}, "more": 1}', "its header has an unknown key 'more'"),
+        (b'{"format": "things 1", "arrays": {}, "purpose": 5}', "the 'purpose' of its header: "),
+        (b'{"format": "things 1", "arrays": {}, "numbers": [NaN]}', "the 'numbers.0' of its header: "),
+        (b'{"format": "things 1", "arrays": {}, "numbers": [1e999]}', "the 'numbers.0' of its header: "),
+        (b'{"format": "things 1", "arrays": {}, "deep": {"a": 1}}', "the 'deep.a' of its header: "),
+        (
+            b'{"format": "things 1", "arrays": {}, "deep": ' + b"[" * 800 + b"]" * 800 + b"}",
+            "no JSON that can be read",
+        ),
+        (b'{"format": "things 1", "arrays": {}, "purpose": "\\ud800"}', "no JSON that can be read"),
+        (b'{"format": "things 1", "arrays": {}, "a\\nb\\u001b[31m": 1}', r"unknown key 'a\\nb\\x1b\[31m'"),
+    ],
+)
+def test_headers_that_make_no_sense_are_refused(path: Path, line: bytes, said: str) -> None:
+    path.write_bytes(container_of_line(line, {}))
+    assert re.search(said, refused(path))
+
+
 def test_a_header_that_is_long(tmp_path: Path) -> None:
-    header = {"text": "é" * 30_000}
+    header = {"purpose": "é" * 30_000}
     save_arrays(tmp_path / "x", FORMAT, header, {"a": np.arange(5)})
     found, arrays = load(tmp_path / "x")
-    assert found["text"] == header["text"] and arrays["a"].tolist() == [0, 1, 2, 3, 4]
+    assert found.purpose == header["purpose"] and arrays["a"].tolist() == [0, 1, 2, 3, 4]
     assert _array_file.MOST_HEADER > 1 << 20

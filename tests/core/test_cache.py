@@ -17,7 +17,7 @@ from equipoise.abstraction.maps.build import build_map, map_path
 from equipoise.abstraction.maps.card_recipe import read_card_recipe
 from equipoise.core import kernel_cache
 from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.files.cache import FORMAT, cache_folder, mapped_arrays
+from equipoise.core.files.cache import FORMAT, CacheHeader, cache_folder, mapped_arrays
 from equipoise.core.jit import kernel
 from equipoise.games.gamedef import load_game
 
@@ -59,9 +59,9 @@ def plant(folder: Path) -> Path:
     """A kernel's file, with code in it that runs when it is loaded."""
     assert [is_cached(), is_cached()] == [False, True]
     (path,) = folder.glob("*.kernel")
-    header, _ = load_arrays(path, kernel_cache.FORMAT, remedy="")
+    header, _ = load_arrays(path, kernel_cache.FORMAT, CacheHeader, remedy="")
     code = np.frombuffer(pickle.dumps(Planted()), np.uint8)
-    save_arrays(path, kernel_cache.FORMAT, {"key": header["key"]}, {"code": code}, private=True)
+    save_arrays(path, kernel_cache.FORMAT, {"key": header.key}, {"code": code}, private=True)
     planted.clear()
     with pytest.raises(TypeError):
         is_cached()

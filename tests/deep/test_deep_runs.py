@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from containers import read_container
+
 torch = pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
 import equipoise
@@ -21,7 +23,7 @@ from equipoise import InputError, build_tree, load_game, load_strategy
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.cli.commands.registry import app
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import save_arrays
 from equipoise.deep.encoding import Encoding
 from equipoise.deep.file import load_networks
 from equipoise.deep.fitting.memory import Memory
@@ -65,7 +67,7 @@ def train(chosen: Recipe, out: Path, iterations: int, **more: Any) -> Run:
 
 def held(out: Path, iteration: int) -> dict[str, bytes]:
     """Everything in a checkpoint, and the strategy that was written."""
-    _, arrays = load_arrays(out / "checkpoints" / f"{iteration:012d}.ckpt", FORMAT, remedy="")
+    _, arrays = read_container(out / "checkpoints" / f"{iteration:012d}.ckpt")
     networks = load_networks(out).mixture
     found = {name: array.tobytes() for name, array in arrays.items()}
     return found | {f"player {p}": networks.parameters[p].numpy().tobytes() for p in range(2)}
@@ -255,13 +257,14 @@ def test_a_checkpoint_of_another_game_or_network_is_refused(tmp_path: Path) -> N
         with pytest.raises(InputError, match="a checkpoint of another recipe"):
             RunFolder(tmp_path / "run").newest(other, print)
     (path,) = RunFolder(tmp_path / "run").listed()[-1:]
-    header, arrays = load_arrays(path, FORMAT, remedy="", copied=True)
+    header, arrays = read_container(path)
     save_arrays(path, FORMAT, header, {**arrays, "networks": arrays["networks"][:, :-1]})
-    with pytest.raises(InputError, match="not the networks of this recipe"):
+    with pytest.raises(InputError, match="the array 'networks' is float32"):
         train(recipe(), tmp_path / "run", 3)
     for name in ("advantages 1 counts", "advantages 0 sums total"):  # as earlier versions had them
         save_arrays(path, FORMAT, header, {**arrays, name: arrays[name][:-1]})
-        with pytest.raises(InputError, match=f"not the {name} of this recipe"):
+        short = name.split(" ", 2)[2]
+        with pytest.raises(InputError, match=rf"{path}: advantages of player \d: the array '{short}' is "):
             train(recipe(), tmp_path / "run", 3)
 
 
@@ -344,5 +347,5 @@ def test_threads_change_neither_memories_nor_deals(tmp_path: Path) -> None:
     """Several threads may round sums differently; the first iteration's samples come from equal networks."""
     for threads in (1, 2):
         train(recipe(), tmp_path / str(threads), 1, threads=threads)
-    one, two = (load_arrays(tmp_path / name / "checkpoints" / f"{1:012d}.ckpt", FORMAT, remedy="")[1] for name in "12")
+    one, two = (read_container(tmp_path / name / "checkpoints" / f"{1:012d}.ckpt")[1] for name in "12")
     assert np.array_equal(one["advantages 0 key"], two["advantages 0 key"])

@@ -17,11 +17,11 @@ import pytest
 
 import equipoise
 from commands import invoke, refusal
+from containers import read_container
 from equipoise import AbstractCFR, BucketMap, InputError, build_tree, compare_abstractions, load_game, measure_agent
-from equipoise.core.files.array_file import load_header
 from equipoise.experiments.lab.compare import winnings
 from equipoise.experiments.lab.comparison import AbstractionComparison, Ranking, rank
-from equipoise.experiments.lab.curves import FORMAT, Curve, Measuring, Point, Until, train_curve
+from equipoise.experiments.lab.curves import Curve, Measuring, Point, Until, train_curve
 from equipoise.play.tournament import Tournament
 from equipoise.runs.recipe import Recipe, load_recipe, with_solver
 from equipoise.strategy.file import load_strategy
@@ -178,13 +178,13 @@ def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) ->
         assert ("stopped; the same command continues in" in told) == (number == 1)
     assert not (out / "compare.json").exists()
     kept = out / "runs" / "two" / "cfr-br" / "curve.points"
-    before = load_header(kept, FORMAT, remedy="")["points"]
+    before = read_container(kept)[0]["points"]
     done = subprocess.run([*said, "--out", str(out)], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     options = {**SETTINGS, "iterations": 500, "cfr_iterations": 300_000, "points": 4}
     whole = compare_abstractions([recipes["four"], recipes["two"]], **options)
     assert plain(json.loads(done.stdout)) == plain(whole.as_json())
-    assert before == load_header(kept, FORMAT, remedy="")["points"]
+    assert before == read_container(kept)[0]["points"]
 
 
 def by_cfr_br(recipes: dict[str, str], stage: int | None = None) -> Recipe:

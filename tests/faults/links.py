@@ -21,6 +21,7 @@ from commands import invoke
 from dose import Tally
 from equipoise.core import kernel_cache
 from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.cache import CacheHeader
 from flips import DECK, Cache, copy_cache
 
 GUARD = 120.0  # seconds
@@ -200,7 +201,7 @@ class ForeignCache(Cache):
         for file in self.files:
             kernel = self.scratch / file
             if kernel.suffix == ".kernel" and path in (kernel, *kernel.parents):
-                key = load_header(kernel, kernel_cache.FORMAT, remedy="")["key"]
+                key = load_header(kernel, kernel_cache.FORMAT, CacheHeader, remedy="").key
                 code = np.frombuffer(pickle.dumps(Planted(self.folder / "planted")), np.uint8)
                 save_arrays(kernel, kernel_cache.FORMAT, {"key": key}, {"code": code})
         if path.is_file():  # it is a hard link

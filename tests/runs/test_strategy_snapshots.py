@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import equipoise
+from containers import read_container
 from equipoise import CFRBR, InputError, build_tree, load_game, load_strategy, measure_agent, run_strategy
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.core.files.array_file import load_arrays
 from equipoise.runs.cost import cost_of
-from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.folder import RunFolder
 from equipoise.runs.iteration_reservoir import IterationReservoirs
 from equipoise.runs.progress import Measured, TrainingProgress
 from equipoise.runs.recipe import Recipe, load_recipe
@@ -67,7 +67,7 @@ def written(out: Path) -> dict[str, bytes]:
 
 def tables(out: Path) -> dict[str, Any]:
     """What the newest checkpoint holds."""
-    found: dict[str, Any] = load_arrays(RunFolder(out).listed()[-1], FORMAT, remedy="")[1]
+    found: dict[str, Any] = read_container(RunFolder(out).listed()[-1])[1]
     return found
 
 
@@ -156,9 +156,7 @@ def test_cut_into_parts_a_run_ends_with_the_same_bits(tmp_path: Path, solver: st
     for until in (1, 2, 3, *sorted(rng.sample(range(4, 300), 6)), 300):
         train(chosen, tmp_path / "parts", until, resume=RunFolder(tmp_path / "parts").is_run)
     assert written(tmp_path / "parts") == written(tmp_path / "whole")
-    first, second = (
-        load_arrays(RunFolder(tmp_path / n).listed()[-1], FORMAT, remedy="")[1] for n in ("whole", "parts")
-    )
+    first, second = (read_container(RunFolder(tmp_path / n).listed()[-1])[1] for n in ("whole", "parts"))
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 

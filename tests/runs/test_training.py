@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 import equipoise
+from containers import read_container
 from equipoise import InputError, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
-from equipoise.core.files.array_file import load_arrays
 from equipoise.games.gamedef import write_gamedef
 from equipoise.runs import cost
-from equipoise.runs.folder import FORMAT, RunFolder
+from equipoise.runs.folder import RunFolder, load_checkpoint
 from equipoise.runs.progress import Measured, TrainingProgress, average_regret
 from equipoise.runs.recipe import Recipe, load_recipe, read_recipe
 from equipoise.strategy.tables import Blocks
@@ -35,7 +35,7 @@ STANDIN = str(Path(__file__).parents[1] / "helpers" / "standin.py")
 
 
 def tables(out: Path, iteration: int) -> dict[str, bytes]:
-    header, arrays = load_arrays(out / "checkpoints" / f"{iteration:012d}.ckpt", FORMAT, remedy="")
+    header, arrays = read_container(out / "checkpoints" / f"{iteration:012d}.ckpt")
     assert header["iteration"] == iteration
     return {name: array.tobytes() for name, array in arrays.items()} | {"nodes": str(header["nodes"]).encode()}
 
@@ -80,8 +80,7 @@ def test_killed_again_and_again_a_run_ends_with_the_same_bits(kills: int, resume
     assert tables(killed, iterations) == tables(tmp_path / "whole", iterations)
     for kind in ("float32", "u8"):
         first, second = (
-            load_arrays(folder / f"strategy.{kind}", "equipoise strategy 2", remedy="")[1]["chances"]
-            for folder in (killed, tmp_path / "whole")
+            read_container(folder / f"strategy.{kind}")[1]["chances"] for folder in (killed, tmp_path / "whole")
         )
         assert np.array_equal(first, second)
     rows = [json.loads(line)["iteration"] for line in (killed / "metrics.jsonl").read_text().splitlines()]
@@ -192,9 +191,9 @@ def test_every_flipped_byte_is_noticed(stopped: Path) -> None:
     for place in places:
         path.write_bytes(data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :])
         with pytest.raises(InputError):
-            load_arrays(path, FORMAT, remedy="none")
+            load_checkpoint(path, "none")
     path.write_bytes(data)
-    load_arrays(path, FORMAT, remedy="none")
+    load_checkpoint(path, "none")
 
 
 def test_with_no_whole_checkpoint_a_run_does_not_start_again_by_accident(stopped: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from containers import read_container
 from equipoise import (
     InputError,
     exploitability,
@@ -23,7 +24,7 @@ from equipoise.agents.agent import View
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.shipped import DEFAULT
 from equipoise.agents.table import TableAgent
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import save_arrays
 from equipoise.core.files.shipped import Shelf
 from equipoise.games.betting_state import CALL, BettingState
 from equipoise.measure.lbr import local_best_response
@@ -122,7 +123,7 @@ def test_every_flipped_bit_is_refused_in_one_line(packed: Path, tmp_path: Path) 
 
 def test_contents_that_make_no_sense_are_refused(packed: Path, tmp_path: Path) -> None:
     """Whole checksums, wrong contents: as from a faulty program."""
-    header, arrays = load_arrays(packed, FORMAT, remedy="")
+    header, arrays = read_container(packed)
     del header["format"]
     centroids = arrays["centroids 1"]
     wrong: list[tuple[dict[str, Any], dict[str, Any]]] = [

@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from containers import read_container
 from equipoise import InputError, exploitability, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
 from equipoise.abstraction.maps.card_recipe import read_card_recipe
 from equipoise.agents.blueprint import blueprint, buckets_of_places, profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
-from equipoise.core.files.array_file import load_arrays
 from equipoise.games.rules import GameRules
-from equipoise.runs.folder import FORMAT
 from equipoise.runs.recipe import read_recipe
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.file import KINDS, load_strategy, save_strategy
@@ -77,7 +76,7 @@ def test_a_run_is_read_as_the_average_of_its_last_checkpoint(trained: Path) -> N
     strategy = load_strategy(trained)
     assert strategy.kind == "float32"
     assert strategy.about["iterations"] == 300
-    _, arrays = load_arrays(trained / "checkpoints" / "000000000300.ckpt", FORMAT, remedy="")
+    _, arrays = read_container(trained / "checkpoints" / "000000000300.ckpt")
     coarse = load_strategy(trained / "strategy.u8")
     layout = strategy.game.layout
     for node in np.flatnonzero(strategy.tree.kind == DECISION).tolist():
@@ -129,9 +128,9 @@ def test_a_file_of_another_tree_is_refused(trained: Path, tmp_path: Path, monkey
     """As when a later version grows other trees: fingerprints differ, though header and checksums are whole."""
     strategy = load_strategy(trained)
     real = strategy.game.fingerprints()
-    for mark in real:
+    for mark in type(real).model_fields:
         with monkeypatch.context() as patch:
-            patch.setattr(AbstractGame, "fingerprints", lambda _, mark=mark: {**real, mark: "0"})
+            patch.setattr(AbstractGame, "fingerprints", lambda _, mark=mark: real.model_copy(update={mark: "0"}))
             save_strategy(tmp_path / mark, strategy.game, strategy.stored, "u8", {})
         with pytest.raises(InputError, match=f"made for another {mark}"):
             load_strategy(tmp_path / mark)

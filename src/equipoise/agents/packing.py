@@ -13,7 +13,7 @@ from equipoise.core.files.text import is_file
 from equipoise.core.jit import F32
 from equipoise.core.progress import Progress
 from equipoise.runs.folder import FORMAT as CHECKPOINT
-from equipoise.runs.folder import RunFolder
+from equipoise.runs.folder import CheckpointHeader, RunFolder
 from equipoise.runs.recipe import RECIPE_FILE
 from equipoise.strategy.file import FLOAT32, StrategyFile
 from equipoise.strategy.packed import Packed, save_packed
@@ -44,6 +44,6 @@ def _about(path: Path, strategy: StrategyFile, note: str) -> dict[str, Any]:
     if is_file(path / RECIPE_FILE):
         about["recipe"] = (path / RECIPE_FILE).read_text()
         for checkpoint in RunFolder(path).listed()[-1:]:
-            threads = load_header(checkpoint, CHECKPOINT, remedy="")["threads"]
+            threads = load_header(checkpoint, CHECKPOINT, CheckpointHeader, remedy="").threads
             about["thread_hours"] = about["seconds"] * threads / 3600
     return {**about, "note": note} if note else about

@@ -185,7 +185,7 @@ def showdown_order(ranks: U16, order: U16, scratch: U16, counts: U32) -> int:
 
 @functools.cache
 def _built() -> rank_tables.BuiltTables:
-    arrays = cached_arrays("ranks", lambda: rank_tables.build()._asdict())
+    arrays = cached_arrays("ranks", rank_tables.BuiltTables._fields, lambda: rank_tables.build()._asdict())
     return rank_tables.BuiltTables(**arrays)  # type: ignore[arg-type]
 
 

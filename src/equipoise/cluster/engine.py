@@ -20,15 +20,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field, ValidationError
 
 from equipoise import __version__
 from equipoise.cluster.load import Load, LoadMeter
 from equipoise.cluster.part_actor import About, Answer, MakePart, PartActor, Refused, packed
 from equipoise.cluster.ray_door import Cluster, end_actors, find_ray
-from equipoise.core.errors import InputError
+from equipoise.core.array_checks import REMEDY
+from equipoise.core.checked_model import CheckedModel, Count
+from equipoise.core.errors import MOST_COUNT, InputError
+from equipoise.core.machine import MOST_THREADS
 from equipoise.core.progress import Say
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError
 from equipoise.solvers.split import Head, Part
@@ -323,10 +327,10 @@ class Engine:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a cut; `LostPartError` if the file of a part is missing or damaged."""
         info = cut_info(checkpoint)
-        if info["plan"] != self.plan:
+        if info.plan != self.plan:
             raise InputError("a run of a game that was cut otherwise", where=checkpoint.where, remedy="train it again")
         arrays = {name: array for name, array in checkpoint.arrays.items() if name != CUT}
-        self._cut = _Cut(checkpoint.iteration, checkpoint.nodes, info["step"], _copied(arrays), info["parts"])
+        self._cut = _Cut(checkpoint.iteration, checkpoint.nodes, info.step, _copied(arrays), info.parts)
         try:
             self._restore(self._cut)
         except _Lost as lost:
@@ -368,14 +372,25 @@ class Engine:
             self._group = None
 
 
-def cut_info(checkpoint: Checkpoint) -> dict[str, Any]:
+class CutInfo(CheckedModel):
+    """What the head's checkpoint says about the parts."""
+
+    parts: Annotated[int, Field(ge=1, le=MOST_THREADS)]
+    step: Count
+    plan: dict[str, Annotated[int, Field(ge=1, le=MOST_COUNT)]]
+    folder: str = ""
+
+
+def cut_info(checkpoint: Checkpoint) -> CutInfo:
     """What the head's checkpoint says about the parts."""
     if CUT not in checkpoint.arrays:
         raise InputError(
             "a checkpoint of a run on one machine", where=checkpoint.where, remedy="resume it without --cluster"
         )
-    found: dict[str, Any] = json.loads(bytes(checkpoint.arrays[CUT]))
-    return found
+    try:
+        return CutInfo.model_validate_json(checkpoint.arrays[CUT].tobytes())
+    except ValidationError:
+        raise InputError("damaged: it does not say what its parts are", where=checkpoint.where, remedy=REMEDY) from None
 
 
 def _copied(arrays: dict[str, Any]) -> dict[str, Any]:

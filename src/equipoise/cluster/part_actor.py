@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from equipoise import __version__
+from equipoise.core.checked_model import Count
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 from equipoise.core.files.own_files import OwnFiles
 from equipoise.core.files.writing import check_folder, make_folder, remove_remains
 from equipoise.solvers.split import Part
@@ -31,6 +32,13 @@ _LIST = ".written"
 _FILE = r"[0-9]{2,}/[0-9]{12,}\.ckpt|[0-9]{12,}/[0-9]+-[0-9]+\.tables"  # what parts write
 
 MakePart = Callable[[], Part]
+
+
+class PartHeader(FileHeader):
+    """The header of a part's file."""
+
+    fingerprint: str
+    iteration: Count
 
 
 @runtime_checkable
@@ -197,8 +205,8 @@ class PartActor:
 
     def _load(self, folder: Path, iteration: int) -> dict[str, Any]:
         path = folder / f"{_name(iteration)}.ckpt"
-        header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
-        if any(header[key] != value for key, value in self._header(iteration).items()):
+        header, arrays = load_arrays(path, FORMAT, PartHeader, remedy=REMEDY)
+        if any(getattr(header, key) != value for key, value in self._header(iteration).items()):
             raise InputError("a cut of another run", where=str(path), remedy=REMEDY)
         return arrays
 

@@ -14,10 +14,11 @@ from typing import Any, Protocol, TypeAlias
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.cluster.part_actor import MakePart
+from equipoise.core.checked_model import CheckedModel, check_table
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.core.machine import MOST_THREADS
-from equipoise.runs.recipe import Recipe
+from equipoise.runs.recipe import ClusterRecipe, Recipe
 from equipoise.solvers.blades.build import blades_of
 from equipoise.solvers.blades.part import BladesPart, PartPlan
 from equipoise.solvers.disk_tasks.cards import Sampling
@@ -26,11 +27,12 @@ from equipoise.solvers.disk_tasks.head import DiskHead
 from equipoise.solvers.disk_tasks.part import DiskPart, PartSpec
 from equipoise.solvers.solver import AVERAGE, CURRENT, StrategyName
 from equipoise.solvers.split import Head, Part
-from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.abstract_game import AbstractGame, GameText
 from equipoise.tree.subtrees import first_deals
 
 _TABLES: dict[StrategyName, str] = {AVERAGE: "average", CURRENT: "regret"}
 TASKS = 4  # for each part, if the abstraction has enough public clusters: parts with few cannot share the work well
+CUT_REMEDY = "train it again: its checkpoint was cut otherwise"
 REMEDY = "install the same version of equipoise on all machines"
 
 
@@ -98,11 +100,12 @@ class BladesSplit:
     def __init__(
         self, recipe: Recipe, buckets: BucketMap, parts: int, threads: int, plan: Mapping[str, Any] | None
     ) -> None:
-        self.plan: dict[str, Any] = dict(plan or recipe.cluster.model_dump())
+        known = check_table(ClusterRecipe, plan, "", CUT_REMEDY) if plan else recipe.cluster
+        self.plan: dict[str, Any] = known.model_dump()
         settings = {**recipe.solver.settings(), **self.plan}
         self.head, plans = blades_of(recipe.game.tree, buckets, parts, threads=threads, **settings)
-        header = recipe.game.header()
-        self.makers: list[MakePart] = [partial(make_blade, header, plan) for plan in plans]
+        text = recipe.game.text()
+        self.makers: list[MakePart] = [partial(make_blade, text, plan) for plan in plans]
 
     def assemble(self, name: StrategyName, ask: Ask, whole: F32) -> None:
         """The table of a strategy. OUT: float32[slot]."""
@@ -111,15 +114,19 @@ class BladesSplit:
         whole[:] = self.head.split.gather(_TABLES[name], self.head.arrays(), answers)
 
 
-def make_blade(header: Mapping[str, Any], plan: PartPlan) -> BladesPart:
+def make_blade(text: GameText, plan: PartPlan) -> BladesPart:
     """A blade, where it runs; its buckets are built there, or come from the cache there."""
-    game = AbstractGame.of_header(header, "the head's game", REMEDY)
+    game = AbstractGame.of_text(text, "the head's game", REMEDY)
     return plan.build(game.tree, game.buckets())
 
 
 def blade_tables(name: str, part: Part) -> dict[str, F32]:
     """The tables of a name of each cluster of a part."""
     return {key: table for key, table in part.arrays().items() if key.startswith(name)}
+
+
+class _DiskPlan(CheckedModel):
+    groups: int
 
 
 class DiskSplit:
@@ -130,14 +137,14 @@ class DiskSplit:
         plan: Mapping[str, Any] | None,
     ) -> None:  # fmt: skip
         tree = recipe.game.tree
-        groups = plan["groups"] if plan else _groups(recipe, parts)
+        groups = check_table(_DiskPlan, plan, "", CUT_REMEDY).groups if plan else _groups(recipe, parts)
         self.plan: dict[str, Any] = {"groups": groups}
         self.cut = GameCut(tree, buckets, groups)
         dealt, sampling = deal_tasks(self.cut, parts), Sampling(**recipe.solver.settings())
         self.head = DiskHead(self.cut, dealt, sampling)
-        header = recipe.game.header()
+        text = recipe.game.text()
         specs = [PartSpec(tasks, sampling, groups, str(folder), threads) for tasks in dealt]
-        self.makers: list[MakePart] = [partial(make_disk_part, header, spec) for spec in specs]
+        self.makers: list[MakePart] = [partial(make_disk_part, text, spec) for spec in specs]
 
     def assemble(self, name: StrategyName, ask: Ask, whole: F32) -> None:
         """The table of a strategy. OUT: float32[slot]."""
@@ -156,9 +163,9 @@ def _groups(recipe: Recipe, parts: int) -> int:
     return max(1, min(wanted, public_clusters(recipe)))
 
 
-def make_disk_part(header: Mapping[str, Any], spec: PartSpec) -> DiskPart:
+def make_disk_part(text: GameText, spec: PartSpec) -> DiskPart:
     """A part of the disk tasks, where it runs; its buckets are built there, or come from the cache there."""
-    game = AbstractGame.of_header(header, "the head's game", REMEDY)
+    game = AbstractGame.of_text(text, "the head's game", REMEDY)
     return DiskPart(game.tree, game.buckets(), spec)
 
 

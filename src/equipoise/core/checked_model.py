@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from equipoise.core.errors import InputError, shown
+from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.wording import did_you_mean
+
+Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 _MESSAGES = {  # by pydantic's type of error; the names in braces are those of its context
     "model_type": "not a table",

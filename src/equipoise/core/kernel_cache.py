@@ -36,7 +36,7 @@ from numba.core.serialize import dumps as _dumps
 
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import load_arrays, save_arrays
-from equipoise.core.files.cache import cache_folder, check_private, is_trusted, load_or_build
+from equipoise.core.files.cache import CacheHeader, cache_folder, check_private, is_trusted, load_or_build
 from equipoise.core.files.writing import open_lock, write_whole
 from equipoise.core.inner_code import rebuild_inner_code
 from equipoise.core.sources import source_digest
@@ -87,12 +87,12 @@ def _forget_old_versions(module: str, current: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def cached_arrays(name: str, build: Callable[[], Arrays]) -> Arrays:
+def cached_arrays(name: str, members: tuple[str, ...], build: Callable[[], Arrays]) -> Arrays:
     """The arrays that `build` returns, from the cache if it has them undamaged.
 
     They are built again after a change of the module that defines `build` or of one that it imports.
     """
-    return load_or_build(compiled_folder(build.__module__) / f"{name}.arrays", name, build)
+    return load_or_build(compiled_folder(build.__module__) / f"{name}.arrays", name, members, build)
 
 
 class KernelCache(_Cache):
@@ -126,8 +126,8 @@ class KernelCache(_Cache):
         if not is_trusted(path):
             return None
         with contextlib.suppress(InputError):
-            header, arrays = load_arrays(path, FORMAT, remedy="")
-            if header["key"] == key:
+            header, arrays = load_arrays(path, FORMAT, CacheHeader, remedy="")
+            if header.key == key and "code" in arrays:
                 stored = pickle.loads(arrays["code"])
                 rebuild = rebuild_inner_code if stored[0][1] == "inner" else _rebuild
                 return rebuild(target_context, *stored)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
 from equipoise.core.files.cache import cache_folder, is_trusted
 
 PACKAGE = __name__.split(".")[0]
@@ -31,6 +31,10 @@ class _Source(NamedTuple):
 
     code: str
     imports: list[str]
+
+
+class _SourcesHeader(FileHeader):
+    files: dict[str, _Source]
 
 
 @functools.cache
@@ -89,7 +93,7 @@ def _parsed() -> dict[str, _Source]:
     if not is_trusted(_memory()):
         return {}
     with contextlib.suppress(InputError):
-        return dict(load_header(_memory(), FORMAT, remedy="")["files"])
+        return dict(load_header(_memory(), FORMAT, _SourcesHeader, remedy="").files)
     return {}
 
 

@@ -31,6 +31,7 @@ from equipoise.runs.network_size import STRENGTH_INPUTS, STRENGTHS
 BLOCKED = np.uint64(0)  # the key of a hole that the board blocks
 KNOTS = STRENGTH_INPUTS  # of the hat functions that a network reads the strength by, evenly spaced
 STRENGTH_SHIFT = 56
+_CHECKED = 1 << 16  # keys at once
 _8, _SHIFT, _CARDS = np.uint64(8), np.uint64(STRENGTH_SHIFT), np.uint64((1 << STRENGTH_SHIFT) - 1)
 
 
@@ -201,6 +202,19 @@ class HandKeys:
     def deals(self) -> int:
         """The number of deals that a player sees: the hole, and each street with board cards."""
         return len(self.rules.deals(self.rules.rounds - 1))
+
+    def are_keys(self, keys: U64, streets: I32) -> bool:
+        """Are these keys of hands, each on its street? For keys from a file: kernels take their cards as indices."""
+        strengths = 255 if self.strength else 0
+        for start in range(0, len(keys), _CHECKED):
+            block = keys[start : start + _CHECKED, np.newaxis]
+            bytes_ = (block >> (np.arange(8, dtype=np.uint64) * _8)).astype(np.uint8)
+            seen = self.plan.seen[streets[start : start + _CHECKED], np.newaxis]
+            dealt = np.arange(STRENGTH_SHIFT // 8) < seen
+            cards, most = bytes_[:, :-1], np.where(dealt, self.rules.deck.size, 0)
+            if ((cards < dealt) | (cards > most)).any() or (bytes_[:, -1] > strengths).any():
+                return False
+        return True
 
     def buffers(self) -> HandBuffers:
         """Memory for one hand."""

@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from equipoise.core.array_checks import check_array, check_indices, check_like, check_range
 from equipoise.core.arrays import F32
+from equipoise.core.errors import MOST_COUNT, InputError
 from equipoise.deep.encoding import Encoding, Evaluator
 from equipoise.deep.fitting.adam import Adam
 from equipoise.deep.fitting.heads import HeadSums, put_heads
@@ -30,7 +32,7 @@ from equipoise.deep.fitting.memory import Memory
 from equipoise.deep.fitting.on_cpu import FitSettings, set_constants, train_network
 from equipoise.deep.fitting.on_gpu import GraphTrainer
 from equipoise.deep.mixture import Mixture
-from equipoise.deep.network import Network, Tensor
+from equipoise.deep.network import MOST_PARAMETER, Network, Tensor
 from equipoise.deep.torch_door import find_device
 from equipoise.deep.traversals.external import Sampling
 from equipoise.deep.traversals.public import make_traversals
@@ -194,17 +196,36 @@ class DeepCFR:
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run from its state."""
-        self.iteration, self.nodes, self.loss = iteration, nodes, float(state["loss"][0])
-        self.networks = [torch.from_numpy(network.copy()).to(self.where.device) for network in state["networks"]]
-        self.snapshot_iterations, self.stride = state["snapshot_iterations"].tolist(), int(state["stride"][0])
+        loss = check_range(check_array(state.get("loss"), "loss", (1,), np.float64), "loss")
+        networks = self._networks_of(state, "networks", PLAYERS)
+        stride = check_indices(check_array(state.get("stride"), "stride", (1,), np.int64), MOST_COUNT, "stride", 1)
+        times = state.get("snapshot_iterations", np.zeros(0, np.int64))
+        check_array(times, "snapshot_iterations", (max(1, times.size),), np.int64)
+        check_indices(times, iteration + 2, "snapshot_iterations", 1)
+        self.iteration, self.nodes, self.loss = iteration, nodes, float(loss[0])
+        self.networks = [torch.from_numpy(network.copy()).to(self.where.device) for network in networks]
+        self.snapshot_iterations, self.stride = times.tolist(), int(stride[0])
         for player, adam in enumerate(self.optimisers):
-            kept = (state[f"optimiser {player} {number}"] for number in range(len(adam.state)))
-            adam.restore(tuple(torch.from_numpy(np.array(part)) for part in kept))
+            own = {f"optimiser {player} {number}": part.cpu().numpy() for number, part in enumerate(adam.state)}
+            found = check_like(state, own)
+            for name in list(own)[1:]:
+                check_range(found[name], name, 0)
+            adam.restore(tuple(torch.from_numpy(np.array(part)) for part in found.values()))
             if SD_CFR in self.algorithms:
-                self.snapshots[player] = [np.array(network) for network in state[f"snapshots {player}"]]
+                self.snapshots[player] = list(self._networks_of(state, f"snapshots {player}", len(times)).copy())
             for what, memories in self._memories():
                 head = f"{what} {player} "
-                memories[player].restore({name: state[head + name] for name in memories[player].arrays()})
+                kept = {name.removeprefix(head): array for name, array in state.items() if name.startswith(head)}
+                try:
+                    memories[player].restore(iteration, kept)
+                except InputError as error:
+                    raise InputError(f"{what} of player {player}: {error.what}", remedy=error.remedy) from None
+
+    def _networks_of(self, state: dict[str, Any], name: str, count: int) -> F32:
+        """Some networks of a state, their parameters finite."""
+        found: F32 = check_array(state.get(name), name, (count, self.shape.length), np.float32)
+        check_range(found, name, -MOST_PARAMETER, MOST_PARAMETER)
+        return found
 
     def mixture(self, algorithm: str = "", *, table_alone: bool = False) -> Mixture:
         """The average strategy: the networks of all iterations, or a network trained on the strategy memories, or

@@ -35,6 +35,7 @@ from equipoise.games.rules import GameRules
 Tensor = torch.Tensor
 CARD_WIDTH = 3  # width of the card layers, as a multiple of the others
 LEAST_SPREAD = 1e-5
+MOST_PARAMETER = 1e9  # in a file: products of such numbers are finite, layer by layer
 CONSTANTS = ("scale", "trust", "table")  # parts that are set, not learnt: the last of the flat vector
 
 

@@ -8,12 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
 from equipoise.training.loop import Run, run_training
 
 FORMAT = "equipoise result 1"
+
+
+class ResultHeader(FileHeader):
+    """A result that is kept."""
+
+    found: dict[str, Any]
 
 
 def halvings(points: int) -> list[float]:
@@ -35,7 +41,7 @@ def train_to(
 def remembered(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """The result stored in a file; if there is no intact file, compute the result and store it."""
     with suppress(InputError):
-        return dict(load_header(path, FORMAT, remedy="")["found"])
+        return load_header(path, FORMAT, ResultHeader, remedy="").found
     found = find()
     save_arrays(path, FORMAT, {"found": found}, {})
     return found

@@ -59,6 +59,12 @@ class FlopFile:
                     )
                 break
             values = np.frombuffer(record[_NUMBER.size : -_CHECK.size], self.dtype)
+            if not np.isfinite(values).all():
+                raise InputError(
+                    f"record {(start - len(header)) // length + 1} has values that are not finite",
+                    where=str(self.path),
+                    remedy="remove the file to start again",
+                )
             self.values[_NUMBER.unpack(record[: _NUMBER.size])[0]] = values
             whole = start + length
         if whole < len(stored):

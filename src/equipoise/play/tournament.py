@@ -18,16 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from equipoise.agents.agent import Agent
 from equipoise.agents.named import Playing, load_players
 from equipoise.core.arrays import F64
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
 from equipoise.core.files.strict_json import finite_or_none
 from equipoise.core.files.writing import make_folder
 from equipoise.core.progress import Fraction
@@ -257,6 +258,14 @@ def seed_of(seed: int, one: str, two: str) -> int:
     return int.from_bytes(digest, "little")
 
 
+class PairHeader(FileHeader):
+    """The result of a finished pair, and what was played."""
+
+    wanted: dict[str, Any]
+    mbb_per_hand: float
+    ci95: Annotated[float, Field(ge=0)] | None
+
+
 @dataclass(frozen=True)
 class _Kept:
     """Finished pairs in a folder, one file each, written atomically."""
@@ -279,10 +288,9 @@ class _Kept:
     def find(self, wanted: dict[str, Any]) -> tuple[float, float] | None:
         """A pair's result, if its file is intact and was played as wanted."""
         with contextlib.suppress(InputError):
-            stored = load_header(self.path(wanted["agents"]), FORMAT, remedy="")
-            if stored["wanted"] == json.loads(json.dumps(wanted)):
-                width = stored["ci95"]
-                return float(stored["mbb_per_hand"]), math.inf if width is None else float(width)
+            stored = load_header(self.path(wanted["agents"]), FORMAT, PairHeader, remedy="")
+            if stored.wanted == json.loads(json.dumps(wanted)):
+                return stored.mbb_per_hand, math.inf if stored.ci95 is None else stored.ci95
         return None
 
     def keep(self, wanted: dict[str, Any], found: tuple[float, float]) -> None:

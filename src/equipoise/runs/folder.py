@@ -29,10 +29,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EEXIST
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from equipoise.core.array_checks import LARGEST, check_array, check_range
+from equipoise.core.checked_model import Count, Seconds
 from equipoise.core.errors import MOST_COUNT, InputError, shown
-from equipoise.core.files.array_file import load_arrays, load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_arrays, load_header, save_arrays
 from equipoise.core.files.own_files import OwnFiles
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.files.writing import (
@@ -47,6 +51,7 @@ from equipoise.core.files.writing import (
     set_aside,
     write_whole,
 )
+from equipoise.core.machine import MOST_THREADS
 from equipoise.core.progress import Say
 from equipoise.core.visible_text import shell_word, visible
 from equipoise.games.gamedef import preset_names, write_gamedef
@@ -58,6 +63,17 @@ FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, LOG, PARTS = "lock", "rules.game", "log.txt", "parts"
 CUT = "cut"  # the array of a checkpoint that says of which parts it is the head
 _NUMBER = "(0[0-9]{11}|[1-9][0-9]{11,18})"  # an iteration in the names of files
+
+
+class CheckpointHeader(FileHeader):
+    """The header of a checkpoint."""
+
+    fingerprint: str
+    iteration: Count
+    nodes: Count
+    seconds: Seconds
+    threads: Annotated[int, Field(ge=1, le=MOST_THREADS)]
+    measured: Measured
 
 
 class LostPartError(InputError):
@@ -76,12 +92,15 @@ class Checkpoint:
     arrays: dict[str, Any]
     where: str = ""  # its file
 
-    def check(self, name: str, like: Any) -> Any:
-        """One of its arrays; refused if it does not have the shape and type of another."""
-        found = self.arrays.get(name)
-        if found is None or found.shape != like.shape or found.dtype != like.dtype:
-            raise InputError(f"not the {name} of this recipe", where=self.where, remedy="train again in a new folder")
-        return found
+    def check(self, name: str, like: Any, least: float = -LARGEST) -> Any:
+        """One of its arrays; refused if it does not have the shape and type of another, or finite values."""
+        try:
+            found = check_array(self.arrays.get(name), name, like.shape, like.dtype)
+        except InputError:
+            raise InputError(
+                f"not the {name} of this recipe", where=self.where, remedy="train again in a new folder"
+            ) from None
+        return check_range(found, name, least)
 
 
 @dataclass(frozen=True)
@@ -143,13 +162,13 @@ class RunFolder:
         ):
             return False
         try:
-            header, _ = load_arrays(self.listed()[-1], FORMAT, remedy="using the previous one")
+            header, _ = load_checkpoint(self.listed()[-1], remedy="using the previous one")
         except InputError:
             return False
-        stop, known = recipe.stop, Measured(**header["measured"]).exploitability
+        stop, known = recipe.stop, header.measured.exploitability
         return (
-            (stop.iterations is not None and header["iteration"] >= stop.iterations)
-            or (stop.minutes is not None and header["seconds"] >= 60 * stop.minutes)
+            (stop.iterations is not None and header.iteration >= stop.iterations)
+            or (stop.minutes is not None and header.seconds >= 60 * stop.minutes)
             or (stop.exploitability is not None and known is not None and known <= stop.exploitability)
         )
 
@@ -290,31 +309,41 @@ class RunFolder:
         """
         for path in reversed([path for path in self.listed() if int(path.stem) < before]):
             try:
-                header, arrays = load_arrays(path, FORMAT, remedy="using the previous one")
+                header, arrays = load_checkpoint(path, remedy="using the previous one")
             except InputError as error:
                 say(str(error))
                 self.set_aside(path)
                 continue
-            if header["fingerprint"] != recipe.fingerprint:
+            if header.fingerprint != recipe.fingerprint:
                 raise InputError(
-                    f"a checkpoint of another recipe ({header['fingerprint']}, not {recipe.fingerprint})",
+                    f"a checkpoint of another recipe ({shown(header.fingerprint)}, not {recipe.fingerprint})",
                     where=str(path),
                     remedy="resume it without changes to its recipe, or name a new folder",
                 )
-            numbers = (header["iteration"], header["nodes"], header["seconds"], header["threads"])
-            return Checkpoint(*numbers, Measured(**header["measured"]), arrays, str(path))
+            numbers = (header.iteration, header.nodes, header.seconds, header.threads)
+            return Checkpoint(*numbers, header.measured, arrays, str(path))
         if before == MOST_COUNT and (self._named("ckpt") or self._named(DAMAGED[1:])):
             raise InputError("every checkpoint is damaged", where=str(self.path), remedy="train again in a new folder")
         return None
 
 
+def load_checkpoint(path: Path, remedy: str) -> tuple[CheckpointHeader, dict[str, Any]]:
+    """The header and the arrays of a checkpoint."""
+    header, arrays = load_arrays(path, FORMAT, CheckpointHeader, remedy=remedy)
+    if header.iteration != int(path.stem):
+        raise InputError(
+            f"of iteration {header.iteration:,}, not of the one in its name", where=str(path), remedy=remedy
+        )
+    return header, arrays
+
+
 def _is_made_for(path: Path, what: dict[str, Any]) -> bool:
     """Whether a file is a checkpoint whose header says this."""
     try:
-        header = load_header(path, FORMAT, remedy="")
+        header = load_header(path, FORMAT, CheckpointHeader, remedy="")
     except InputError:
         return False
-    return all(header.get(key) == value for key, value in what.items())
+    return all(getattr(header, key) == value for key, value in what.items())
 
 
 def _read_metrics(line: bytes) -> dict[str, Any] | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from equipoise.core.array_checks import LARGEST, check_array, check_range
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.array_file import load_arrays
 from equipoise.core.files.text import is_folder
+from equipoise.core.jit import F32
 from equipoise.core.visible_text import shell_word
-from equipoise.runs.folder import CUT, FORMAT, RunFolder
+from equipoise.runs.folder import CUT, RunFolder, load_checkpoint
 from equipoise.runs.recipe import RECIPE_FILE, load_recipe
 from equipoise.solvers.solver import AVERAGE, CURRENT
 from equipoise.strategy.file import StrategyFile, load_strategy
@@ -34,6 +38,16 @@ def run_strategy(path: str | Path, strategy: str, *, copied: bool = False) -> St
     return found
 
 
+def _checked(table: Any, strategy: str, slots: int, where: str) -> F32:
+    """A table of a checkpoint, of finite numbers; averages are not negative."""
+    try:
+        check_array(table, TABLES[strategy], (slots,), np.float32)
+        found: F32 = check_range(table, TABLES[strategy], 0 if strategy == AVERAGE else -LARGEST)
+    except InputError as error:
+        raise error.at(where) from None
+    return found
+
+
 def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     """From the newest intact checkpoint. Damaged ones are not renamed: the run may be training."""
     if not folder.is_run:
@@ -48,7 +62,7 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
     game = recipe.game
     for path in reversed(folder.listed()):
         try:
-            header, arrays = load_arrays(path, FORMAT, remedy="")
+            header, arrays = load_checkpoint(path, remedy="")
         except InputError:
             continue
         if CUT in arrays:
@@ -57,14 +71,13 @@ def _of_checkpoint(folder: RunFolder, strategy: str) -> StrategyFile:
                 where=str(folder.path),
                 remedy="name the run without ?strategy; it writes its strategy when it stops",
             )
-        table = arrays[TABLES[strategy]]
-        if header["fingerprint"] != recipe.fingerprint or len(table) not in (0, game.layout.slots):
+        if header.fingerprint != recipe.fingerprint:
             raise InputError("a checkpoint of another recipe", where=str(path), remedy="train again")
-        if not len(table):
+        if AVERAGE not in recipe.solver.strategies and strategy == AVERAGE:
             raise InputError("the run keeps no average strategy", where=str(folder.path), remedy="ask for the current")
+        table = _checked(arrays.get(TABLES[strategy]), strategy, game.layout.slots, str(path))
         about = {
-            "strategy": strategy, "iterations": header["iteration"], "seconds": header["seconds"],
-            "nodes": header["nodes"],
+            "strategy": strategy, "iterations": header.iteration, "seconds": header.seconds, "nodes": header.nodes,
         }  # fmt: skip
         return StrategyFile(game, probabilities(game.layout, table, out=table), path, about)
     raise InputError(

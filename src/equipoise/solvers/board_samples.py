@@ -19,6 +19,7 @@ import numpy as np
 from equipoise.abstraction.maps.bucket_map import BucketMap, BucketTables, buckets_of_deal
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.array_checks import REMEDY, check_array
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, I32, I64, U8, U16, U32, kernel
 from equipoise.games.rules import MOST_ROUNDS, PLAYERS, GameRules
@@ -120,12 +121,20 @@ class BoardSource:
         return np.rint(sizes)
 
 
-def check_sampling(mine: dict[str, int], stored: Any) -> None:
-    """Refuse to resume a run whose boards were determined by other numbers than `mine`; `stored` may have more."""
+def check_sampling(mine: dict[str, int], iteration: int, stored: Any, own: int = 1) -> None:
+    """Refuse to resume a run whose boards were determined by other numbers than `mine`.
+
+    `stored` is int64: the same numbers, the boards visited (all of `iteration` iterations), and more up to `own`.
+    """
+    check_array(stored, "sampling", (len(mine) + own,), np.int64)
     was = dict(zip(mine, (int(number) for number in stored), strict=False))
     if was != mine:
         said = ", ".join(f"{name} {number}" for name, number in was.items())
         raise InputError("a run that samples otherwise", remedy=f"restore it with {said}")
+    if int(stored[len(mine)]) != iteration * mine["boards"]:
+        raise InputError(
+            f"{int(stored[len(mine)]):,} boards after {iteration:,} iterations of {mine['boards']:,}", remedy=REMEDY
+        )
 
 
 class Samples(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.array_checks import REMEDY, check_like, check_permutations
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, I64, U32, U64
 from equipoise.solvers.external_kernel import (
@@ -134,13 +135,16 @@ class External:
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run whose tables have been restored."""
-        if len(state["random"]) != self.threads:
-            raise InputError(
-                f"a run of {len(state['random'])} threads", remedy=f"resume it with --threads {len(state['random'])}"
-            )
+        threads = state["random"].size if "random" in state else 0
+        if threads not in (0, self.threads):
+            raise InputError(f"a run of {threads} threads", remedy=f"resume it with --threads {threads}")
+        found = check_like(state, self.state())
+        check_permutations(found["deck"], "deck")
+        if not found["random"].all():
+            raise InputError("a random generator at zero, where it would stay", remedy=REMEDY)
         self.iteration, self.nodes = iteration, nodes
-        self._random[:] = state["random"]
-        for buffers, deck in zip(self._buffers, state["deck"], strict=True):
+        self._random[:] = found["random"]
+        for buffers, deck in zip(self._buffers, found["deck"], strict=True):
             buffers.deck[:] = deck
 
 

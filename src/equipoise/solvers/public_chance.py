@@ -169,9 +169,9 @@ class PublicChance:
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run whose tables have been restored."""
-        check_sampling(self._sampling, state["sampling"])
-        self.iteration, self.nodes, self.visited = iteration, nodes, int(state["sampling"][-1])
-        self._discount.restore(state["gains"])
+        check_sampling(self._sampling, iteration, state.get("sampling"))
+        self._discount.restore(iteration, state.get("gains"))
+        self.iteration, self.nodes, self.visited = iteration, nodes, iteration * self.boards
 
 
 def check_game(tree: BettingTree, buckets: BucketMap, boards: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.array_checks import check_array, check_range
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, kernel
 from equipoise.walk.plan import Discounts
@@ -56,6 +57,7 @@ def predictive(t: int) -> Discounts:
     return Discounts(1.0, 0.0, ((t - 1) / t) ** 2)
 
 
+STEEPEST = 4  # no gain is more than the iterations to this power
 SCHEDULES: dict[str, Callable[[int], Discounts]] = {
     "cfr": cfr,
     "cfr+": cfr_plus,
@@ -139,8 +141,10 @@ class LazyDiscount:
         """The gains, for a checkpoint."""
         return np.array([self.regret, self.average])
 
-    def restore(self, state: Any) -> None:
-        """Resume from a checkpoint."""
+    def restore(self, iteration: int, state: Any) -> None:
+        """Resume from a checkpoint after an iteration; the next one may have begun."""
+        check_array(state, "gains", (2,), np.float64)
+        check_range(state, "gains", 1, 1.001 * (iteration + 1) ** STEEPEST)
         self.regret, self.average = (float(gain) for gain in state)
 
 

@@ -6,8 +6,10 @@ and resume from its tables and its `state`. With one thread, the resumed run is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
+from equipoise.core.array_checks import check_like, check_range
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.tree.infosets import SlotLayout
@@ -46,6 +48,15 @@ class Solver(Protocol):
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run whose tables have been restored."""
+
+
+def check_tables(arrays: Mapping[str, Any], like: Mapping[str, F32]) -> dict[str, F32]:
+    """The tables of some names from a file, as these are: finite, and averages not negative."""
+    found: dict[str, F32] = check_like(arrays, like)
+    for name, table in found.items():
+        if name.startswith(AVERAGE):
+            check_range(table, name, 0)
+    return found
 
 
 def table_of(solver: Solver, strategy: StrategyName) -> F32:

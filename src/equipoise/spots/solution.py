@@ -23,11 +23,10 @@ from equipoise.core.display import caption_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F64, U16
-from equipoise.games.gamedef import read_gamedef
 from equipoise.solvers.vector_cfr import fill_unreached
 from equipoise.spots.problem import Problem
 from equipoise.spots.small_strategy import small_strategy
-from equipoise.spots.spot import read_spot
+from equipoise.spots.solution_header import SolutionHeader, check_solution
 from equipoise.tree.betting_tree import DEAL, DECISION
 from equipoise.tree.boards import all_in_matrix, runouts_of_a_pair
 from equipoise.tree.lines import action_names, find_line, line_of, path_to
@@ -485,26 +484,21 @@ class Solution:
     @classmethod
     def load(cls, path: str | Path) -> Solution:
         """Open a solution file; a damaged file or one of another format is refused."""
-        header, arrays = load_arrays(path, FORMAT, remedy=REMEDY)
+        header, arrays = load_arrays(path, FORMAT, SolutionHeader, remedy=REMEDY)
         solution = cls(
-            _problem(header, Path(path).stem), arrays["average"],
-            header["iterations"], header["seconds"], header["cpu_seconds"],
-            [(entry[0], entry[1], entry[2]) for entry in header["history"]],
-            storage=header["storage"],
+            header.problem(Path(path)), None, header.iterations, header.seconds, header.cpu_seconds,
+            list(header.history), storage=header.storage,
         )  # fmt: skip
         engine = solution.engine
-        if any(len(arrays[name]) != engine.slots for name in ("average", "regret", "predicted") if name in arrays):
-            raise InputError("made by another version of this program", where=str(path), remedy=REMEDY)
-        if header["variant"] is not None:
-            solution.state = SolverState(header["variant"], **arrays)
+        try:
+            arrays = check_solution(header, arrays, engine)
+        except InputError as error:
+            raise InputError(f"damaged: {error.what}", where=str(path), remedy=REMEDY) from None
+        solution.average = arrays["average"]
+        if header.variant is not None:
+            solution.state = SolverState(header.variant, **arrays)
             solution.average = arrays["average"].copy()
             current = arrays.get("predicted", arrays["regret"])
             program, boards = engine.program.arrays, engine.cards.arrays
             fill_unreached(program, boards, engine.table_first, current, solution.average)
         return solution
-
-
-def _problem(header: dict[str, Any], name: str) -> Problem:
-    if header["spot"] is not None:
-        return Problem.of_spot(replace(read_spot(header["spot"]), name=name))
-    return Problem.of_game(read_gamedef(header["gamedef"]), header["menu"])

@@ -17,8 +17,10 @@ from typing import Any
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.bucket_map import fingerprint as map_fingerprint
 from equipoise.abstraction.maps.build import build_map
-from equipoise.abstraction.maps.card_recipe import CardRecipe, read_card_recipe
+from equipoise.abstraction.maps.card_recipe import CardRecipe, check_card_recipe, read_card_recipe
+from equipoise.core.checked_model import CheckedModel
 from equipoise.core.errors import InputError, shown
+from equipoise.core.files.array_file import FileHeader
 from equipoise.core.progress import Progress
 from equipoise.games.bet_menu import MENUS, BetMenu, betting_table
 from equipoise.games.gamedef import GAMES, load_game, read_gamedef, write_gamedef
@@ -27,6 +29,28 @@ from equipoise.tree.betting_tree import BettingTree, build_tree
 from equipoise.tree.infosets import SlotLayout
 
 KEYS = ("game", "betting", "cards")  # of a recipe
+
+
+class Fingerprints(CheckedModel):
+    """Digests of the game, the tree and the buckets, which give the numbers of a table their meaning."""
+
+    game: str
+    tree: str
+    buckets: str
+
+
+class GameText(CheckedModel):
+    """An abstract game as text: in the header of a file, and on the way to another machine."""
+
+    name: str
+    gamedef: str
+    betting: dict[str, Any] | None
+    cards: dict[str, Any]
+    fingerprints: Fingerprints
+
+
+class GameHeader(FileHeader, GameText):
+    """The header of a file that holds an abstract game."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,38 +86,40 @@ class AbstractGame:
             raise InputError(f"the map has {found.buckets} buckets, not {planned}", remedy="clear the cache")
         return found
 
-    def fingerprints(self) -> dict[str, str]:
-        """Digests of the game, the tree and the buckets, which give the numbers of a table their meaning."""
+    def fingerprints(self) -> Fingerprints:
+        """Its digests."""
         tree = self.tree
         nodes = blake2b(tree.parent.tobytes() + tree.action.tobytes() + tree.kind.tobytes(), digest_size=8)
         buckets = map_fingerprint(self.rules, self.cards.text())
-        return {"game": self.rules.fingerprint, "tree": nodes.hexdigest(), "buckets": buckets}
+        return Fingerprints(game=self.rules.fingerprint, tree=nodes.hexdigest(), buckets=buckets)
 
-    def header(self) -> dict[str, Any]:
-        """The abstract game as the header of a file."""
-        return {
-            "name": self.rules.name,
-            "gamedef": write_gamedef(self.rules),
-            "betting": None if self.betting is None else dict(self.betting),
-            "cards": json.loads(self.cards.text()),
-            "fingerprints": self.fingerprints(),
-        }
+    def text(self) -> GameText:
+        """The abstract game as text."""
+        return GameText(
+            name=self.rules.name,
+            gamedef=write_gamedef(self.rules),
+            betting=None if self.betting is None else dict(self.betting),
+            cards=json.loads(self.cards.text()),
+            fingerprints=self.fingerprints(),
+        )
 
     @classmethod
-    def of_header(cls, header: Mapping[str, Any], where: str, remedy: str) -> AbstractGame:
-        """The abstract game of a file's header; refused if it gives another tree or other buckets today."""
+    def of_text(cls, text: GameText, where: str, remedy: str) -> AbstractGame:
+        """The abstract game of a text; refused if it gives another tree or other buckets today."""
         try:
-            rules = read_gamedef(header["gamedef"], name=header["name"], source=where)
-            cards = CardRecipe.model_validate_json(json.dumps(header["cards"]))
-            game = cls(rules, header["betting"], cards)
-            fingerprints = game.fingerprints()
-            for what, fingerprint in header["fingerprints"].items():
-                if fingerprints.get(what) != fingerprint:
-                    raise InputError(f"made for another {what}", where=where, remedy=remedy)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError("damaged: its header makes no sense", where=where, remedy=remedy) from None
+            rules = read_gamedef(text.gamedef, name=text.name, source=where)
+            if rules.limit and text.betting is not None:
+                raise InputError("damaged: a limit game has no bet menu", where=where, remedy=remedy)
+            game = cls(rules, text.betting, CardRecipe.model_validate_json(json.dumps(text.cards)))
+            check_card_recipe(game.cards, rules, where, in_tables=False)
+            now = game.fingerprints()
+        except InputError as error:
+            raise (error if error.where else error.at(where)) from None
+        except ValueError:
+            raise InputError("damaged: its header has no card recipe", where=where, remedy=remedy) from None
+        for what, fingerprint in text.fingerprints:
+            if getattr(now, what) != fingerprint:
+                raise InputError(f"made for another {what}", where=where, remedy=remedy)
         return game
 
 

@@ -26,11 +26,12 @@ from equipoise.core.jit import F32, U8
 from equipoise.core.machine import available_memory
 from equipoise.core.visible_text import shell_word
 from equipoise.games.rules import GameRules
+from equipoise.strategy.about import StrategyHeader, kept_about
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.packed import SUFFIX, load_packed
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.shipped import find_stored
-from equipoise.strategy.tables import from_bytes, to_bytes
+from equipoise.strategy.tables import are_chances, from_bytes, to_bytes
 from equipoise.tree.betting_tree import DECISION, BettingTree
 
 FORMAT = "equipoise strategy 2"
@@ -111,7 +112,7 @@ def save_strategy(path: str | Path, game: AbstractGame, chances: F32, kind: str,
 
 def save_stored(path: str | Path, game: AbstractGame, stored: F32 | U8, about: Mapping[str, Any]) -> None:
     """Write probabilities that are float32 or bytes already."""
-    save_arrays(path, FORMAT, {**game.header(), "about": dict(about)}, {"chances": stored})
+    save_arrays(path, FORMAT, {**game.text().model_dump(), "about": dict(about)}, {"chances": stored})
 
 
 def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyFile:
@@ -124,17 +125,19 @@ def load_strategy(path_or_run: str | Path, *, copied: bool = False) -> StrategyF
     if path.suffix == SUFFIX:
         game, table, live, about = load_packed(path, REMEDY)
         return StrategyFile(game, table, path, about, live)
-    header, arrays = load_arrays(path, FORMAT, remedy=REMEDY, copied=copied and _fits_in_memory(path))
-    game = AbstractGame.of_header(header, str(path), REMEDY)
+    header, arrays = load_arrays(path, FORMAT, StrategyHeader, remedy=REMEDY, copied=copied and _fits_in_memory(path))
+    game = AbstractGame.of_text(header, str(path), REMEDY)
     stored = arrays.get("chances")
     if stored is None or stored.dtype not in (np.float32, np.uint8) or stored.shape != (game.layout.slots,):
         raise InputError("damaged: not the table of its tree and buckets", where=str(path), remedy=REMEDY)
-    return StrategyFile(game, stored, path, header.get("about", {}))
+    if not are_chances(game.layout, stored):
+        raise InputError("damaged: its probabilities do not sum to one", where=str(path), remedy=REMEDY)
+    return StrategyFile(game, stored, path, kept_about(header.about))
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
     """How a strategy file was made: its strategy, iterations, seconds, nodes."""
-    return dict(load_header(path, FORMAT, remedy=REMEDY)["about"])
+    return kept_about(load_header(path, FORMAT, StrategyHeader, remedy=REMEDY).about)
 
 
 def _fits_in_memory(path: Path) -> bool:

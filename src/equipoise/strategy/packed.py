@@ -15,14 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from equipoise.abstraction.maps.live_map import LiveMap
+from equipoise.core.array_checks import check_array
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.array_file import load_arrays, save_arrays
 from equipoise.core.jit import F32, I64, U8, kernel
+from equipoise.strategy.about import StrategyHeader, kept_about
 from equipoise.strategy.abstract_game import AbstractGame
 from equipoise.strategy.tables import UNITS, to_bytes
 from equipoise.tree.betting_tree import DECISION
@@ -33,6 +36,13 @@ SUFFIX = ".packed"
 PIECE = 1 << 20  # bytes that are compressed at once
 LEVELS = "levels"
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9, "lc": 3, "lp": 0, "pb": 0}]
+
+
+class PackedHeader(StrategyHeader):
+    """The header of a packed file."""
+
+    units: Annotated[int, Field(ge=1, le=UNITS)]
+    pieces: tuple[Annotated[int, Field(ge=0, le=2 * PIECE)], ...]  # bytes of each, compressed
 
 
 class PackedNodes(NamedTuple):
@@ -122,7 +132,7 @@ def save_packed(
     pieces = _in_threads(_compressed, [levels[at : at + PIECE].data for at in range(0, levels.size, PIECE)])
     stream = np.frombuffer(b"".join(pieces), np.uint8)
     header = {
-        **game.header(),
+        **game.text().model_dump(),
         "about": dict(about),
         "units": units,
         "pieces": [len(piece) for piece in pieces],
@@ -141,23 +151,25 @@ def save_packed(
 
 def load_packed(path: str | Path, remedy: str) -> tuple[AbstractGame, U8, LiveMap, dict[str, Any]]:
     """The game of a packed file, its probabilities as bytes, its cards, and how it was made."""
-    header, arrays = load_arrays(path, FORMAT, remedy=remedy, copied=True)
-    game = AbstractGame.of_header(header, str(path), remedy)
+    header, arrays = load_arrays(path, FORMAT, PackedHeader, remedy=remedy, copied=True)
+    game = AbstractGame.of_text(header, str(path), remedy)
     nodes = PackedNodes.of(game.layout)
     try:
-        units, ends = int(header["units"]), np.cumsum([0, *header["pieces"]])
-        stream = arrays.pop(LEVELS)
-        if ends[-1] != stream.size:
+        units, ends = header.units, np.cumsum([0, *header.pieces])
+        stream = check_array(arrays.pop(LEVELS, None), LEVELS, (int(ends[-1]),), np.uint8)
+        if UNITS % units or len(header.pieces) != -(-nodes.bytes // PIECE):
             raise ValueError
         pieces = [stream[first:last].data for first, last in pairwise(ends)]
         levels = np.frombuffer(b"".join(_in_threads(_decompressed, pieces)), np.uint8)
+        if levels.size != nodes.bytes:
+            raise ValueError
         table = np.empty(game.layout.slots, np.uint8)
-        if levels.size != nodes.bytes or not put_levels(nodes, levels, units, UNITS // units, table):
+        if not put_levels(nodes, levels, units, UNITS // units, table):
             raise ValueError
         live = LiveMap.of_arrays(game.rules, game.cards, arrays)
-    except (InputError, KeyError, TypeError, ValueError, ZeroDivisionError, lzma.LZMAError):
+    except (ValueError, lzma.LZMAError):  # an InputError is a ValueError
         raise InputError("damaged: not the table of its tree and buckets", where=str(path), remedy=remedy) from None
-    return game, table, live, dict(header.get("about", {}))
+    return game, table, live, kept_about(header.about)
 
 
 def _compressed(piece: Any) -> bytes:
@@ -165,7 +177,7 @@ def _compressed(piece: Any) -> bytes:
 
 
 def _decompressed(piece: Any) -> bytes:
-    return lzma.decompress(piece, format=lzma.FORMAT_RAW, filters=_FILTERS)
+    return lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_FILTERS).decompress(piece, PIECE)
 
 
 def _in_threads(work: Any, pieces: list[Any]) -> list[bytes]:

@@ -7,6 +7,8 @@ at most (n - 1) / n / 255, less than 0.004. A coarser table has fewer units, a d
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,10 @@ from equipoise.tree.betting_tree import DECISION, MOST_ACTIONS
 from equipoise.tree.infosets import SlotLayout
 
 UNITS = 255
+SLACK = 1e-3  # by which probabilities of float32 may miss one
+PIECE = 1 << 18  # slots that are checked at once
+MOST_ALONE = 16  # pieces that one thread checks: more would wait for it
+CHECKERS = 4  # threads
 
 
 class Blocks(NamedTuple):
@@ -61,6 +67,45 @@ def to_bytes(layout: SlotLayout, table: F32, units: int = UNITS) -> U8:
 def from_bytes(levels: U8) -> F32:
     """Bytes as probabilities."""
     return levels.astype(np.float32) / np.float32(UNITS)
+
+
+def are_chances(layout: SlotLayout, table: F32 | U8) -> bool:
+    """Is every information set of a table, of float32 or bytes, a distribution?"""
+    blocks, first, parts = Blocks.of(layout), 0, []
+    one, margin = (UNITS, 0) if table.dtype == np.uint8 else (1, SLACK)
+    for buckets, *ends in zip(
+        blocks.buckets.tolist(), blocks.first[:-1].tolist(), blocks.first[1:].tolist(), strict=True
+    ):
+        actions = blocks.actions[slice(*ends)]
+        row = int(actions.sum())
+        at_once = max(1, PIECE // max(1, row))
+        for bucket in range(0, buckets if row else 0, at_once):
+            rows = min(at_once, buckets - bucket)
+            parts.append((table[first + bucket * row : first + (bucket + rows) * row], actions))
+        first += buckets * row
+    if len(parts) < MOST_ALONE:
+        return all(sum_to(part, actions, one, margin) for part, actions in parts)
+    with ThreadPoolExecutor(min(CHECKERS, os.cpu_count() or 1)) as pool:
+        return all(pool.map(lambda part: sum_to(part[0], part[1], one, margin), parts))
+
+
+@kernel
+def sum_to(table: F32 | U8, actions: I64, one: float, margin: float) -> bool:
+    """IN: float32 or uint8[slot] of whole rows of decisions. Returns whether every information set sums to `one`, give
+    or take a margin, and has nothing negative.
+    """
+    at, good = 0, True
+    while at < table.size:
+        for count in actions:
+            total, least = np.float32(table[at]), np.float32(table[at])
+            for action in range(1, count):
+                chance = np.float32(table[at + action])
+                total += chance
+                least = min(least, chance)
+            if not (abs(total - np.float32(one)) <= np.float32(margin) and least >= np.float32(0)):
+                good = False
+            at += count
+    return good
 
 
 @kernel

@@ -6,7 +6,6 @@ Workers walk on CPUs. Checkpoints are those of a run on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from equipoise.deep.traversals.public import make_traversals
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe
-from equipoise.strategy.abstract_game import AbstractGame
+from equipoise.strategy.abstract_game import AbstractGame, GameText
 from equipoise.training.deep_trainee import DeepTrainee
 
 
@@ -61,9 +60,9 @@ class ClusterTraversals(Traversals):
 class TraversalWorker:
     """A worker: the encoding of the game stays, networks come with each step."""
 
-    def __init__(self, header: Mapping[str, Any], deep: DeepRecipe, sampling: Sampling) -> None:
+    def __init__(self, text: GameText, deep: DeepRecipe, sampling: Sampling) -> None:
         torch.set_num_threads(1)  # workers run side by side
-        encoding = Encoding(AbstractGame.of_header(header, "the head's game", REMEDY).tree, deep.strength)
+        encoding = Encoding(AbstractGame.of_text(text, "the head's game", REMEDY).tree, deep.strength)
         self.shape = encoding.shape(deep.hidden, deep.heads, deep.table)
         self.traversals = make_traversals(encoding.on(find_device("cpu")), 1, sampling)
 
@@ -89,7 +88,7 @@ class ClusterDeepTrainee(DeepTrainee):
         super().__init__(recipe, folder, threads)
         assert recipe.deep is not None
         before = self.learner.traversals
-        make = partial(TraversalWorker, recipe.game.header(), recipe.deep, before.sampling)
+        make = partial(TraversalWorker, recipe.game.text(), recipe.deep, before.sampling)
         self.pool = WorkerPool(cluster, make, workers, say=log)
         self.learner.traversals = ClusterTraversals(before.where, before.threads, before.sampling, self.pool)
         log(f"traversals on {workers} worker{'s' * (workers > 1)}")

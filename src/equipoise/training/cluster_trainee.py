@@ -66,10 +66,12 @@ class ClusterTrainee:
     ) -> None:  # fmt: skip
         self.recipe, self.folder = recipe, folder
         self.buckets = recipe.game.buckets(on_stage)
-        info = cut_info(checkpoint) if checkpoint else {}
+        info = cut_info(checkpoint) if checkpoint else None
         most = check_parts(recipe, options.parts)
-        parts = options.parts or info.get("parts") or max(1, min(most, cluster.cores // threads))
-        where = options.folder or info.get("folder") or ""  # a resumed run remembers it
+        if info:
+            check_parts(recipe, info.parts)
+        parts = options.parts or (info.parts if info else max(1, min(most, cluster.cores // threads)))
+        where = options.folder or (info.folder if info else "")  # a resumed run remembers it
         files = Path(where) / f"{folder.path.absolute().name}-{recipe.fingerprint}" if where else folder.path / PARTS
         try:
             check_folder(files)
@@ -78,7 +80,7 @@ class ClusterTrainee:
                 f"cannot write in {shown(str(files))}: {error.strerror}", remedy="move it elsewhere"
             ) from None
         self.split = split_recipe(
-            recipe, self.buckets, parts=parts, threads=threads, folder=files, plan=info.get("plan")
+            recipe, self.buckets, parts=parts, threads=threads, folder=files, plan=info.plan if info else None
         )
         self.engine = Engine(
             cluster, self.split.head, self.split.makers, folder=files, fingerprint=recipe.fingerprint, threads=threads,

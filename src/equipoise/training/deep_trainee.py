@@ -5,14 +5,11 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from equipoise.core.errors import InputError
 from equipoise.core.progress import Say
 from equipoise.deep.file import save_networks
 from equipoise.deep.learner import DeepCFR
 from equipoise.deep.mixture import Mixture
-from equipoise.games.rules import PLAYERS
 from equipoise.runs.cost import MOST_SLOTS
 from equipoise.runs.folder import Checkpoint, RunFolder
 from equipoise.runs.recipe import Recipe
@@ -60,11 +57,6 @@ class DeepTrainee:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint."""
-        checkpoint.check("networks", np.empty((PLAYERS, self.learner.shape.length), np.float32))
-        for player, memory in enumerate(self.learner.memories):
-            sizes = memory.arrays()
-            for name in ("counts", "sums total", "sums square", "heads weight"):
-                checkpoint.check(f"advantages {player} {name}", sizes[name])
         self.learner.restore(checkpoint.iteration, checkpoint.nodes, checkpoint.arrays)
 
     def after_checkpoint(self) -> None:

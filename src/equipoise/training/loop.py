@@ -287,6 +287,8 @@ class _Training:
                 self.log(f"iteration {checkpoint.iteration:,}: {error}")
                 lost.append(checkpoint)
                 checkpoint = before
+            except InputError as error:
+                raise (error if error.where else error.at(checkpoint.where)) from None
         for each in lost:
             self.log(f"{each.iteration - checkpoint.iteration:,} iterations are lost")
             self.folder.set_aside(each.where)

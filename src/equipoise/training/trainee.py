@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.array_checks import LARGEST
 from equipoise.core.progress import Say
 from equipoise.runs.folder import Checkpoint, RunFolder
 from equipoise.runs.progress import average_regret
@@ -98,8 +99,8 @@ class TableTrainee:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint."""
-        for name, table in (("regret", self.solver.regret), ("average", self.solver.average)):
-            table[:] = checkpoint.check(name, table)
+        for name, table, least in (("regret", self.solver.regret, -LARGEST), ("average", self.solver.average, 0.0)):
+            table[:] = checkpoint.check(name, table, least)
         state = {name.removeprefix(STATE): a for name, a in checkpoint.arrays.items() if name.startswith(STATE)}
         self.solver.restore(checkpoint.iteration, checkpoint.nodes, state)
 

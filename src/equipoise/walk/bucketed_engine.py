@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
+from equipoise.core.array_checks import REMEDY
 from equipoise.core.errors import InputError
 from equipoise.core.jit import I64
 from equipoise.games.rules import PLAYERS, GameRules
@@ -81,6 +82,20 @@ class BucketedEngine:
     def choices(self) -> Any:
         """Memory for the actions of responders in both seats: uint8, flat."""
         return np.zeros(self._choices[1], np.uint8)
+
+    def check_choices(self, choice: Any) -> None:
+        """Refuse actions from a file that a decision does not have."""
+        first, _, row = self._choices
+        program, arrays = self.engine.program.arrays, self.engine.cards.arrays
+        decisions = np.flatnonzero(program.kind == DECISION)
+        at = self.tree.street[program.node[decisions]] * PLAYERS + program.player[decisions]
+        for board, street in enumerate(arrays.street.tolist()):
+            for player in range(PLAYERS):
+                own = decisions[at == street * PLAYERS + player]
+                size = int(arrays.counts[board, player])
+                block = choice[first[board, player] :][: len(own) * size].reshape(len(own), size)
+                if (block >= program.num_children[own[np.argsort(row[own])], np.newaxis]).any():
+                    raise InputError("the array 'choice' has an action that its decision does not have", remedy=REMEDY)
 
     def respond(self, player: int, theirs: Any, *, choice: Any = None, average: Any = None, keep: float = 1.0) -> float:
         """The value of a player's best response to the other's table, in chips a hand.

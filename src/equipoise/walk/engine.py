@@ -72,9 +72,14 @@ class Engine:
         return board_blocks(rows, np.ones(rows.shape, np.int32))
 
     @property
+    def rows(self) -> int:
+        """The number of rows of a table."""
+        return self._scales[1]
+
+    @property
     def scales(self) -> int:
         """The number of scales: one for each row of a 16-bit table, none for other tables."""
-        return self._scales[1] if self.stored == np.int16 else 0
+        return self.rows if self.stored == np.int16 else 0
 
     @property
     def infosets(self) -> int:

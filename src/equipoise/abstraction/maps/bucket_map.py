@@ -15,16 +15,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from equipoise.cards.isomorphism import HandIndexer, IndexTables, hand_index
 from equipoise.cards.symmetry import hole_card_table
+from equipoise.core.array_checks import check_array, check_indices
 from equipoise.core.arrays import Int
 from equipoise.core.display import table_html
-from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.errors import MOST_COUNT, InputError
+from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 from equipoise.core.jit import I32, I64, U8, U32, inlined, kernel
 from equipoise.games.rules import GameRules
 
@@ -32,6 +34,26 @@ FORMAT = "equipoise buckets 2"
 NONE, BEFORE, PUBLIC = 0, 1, 2  # contexts: none, the bucket on the previous street, the cluster of the public cards
 BLOCKED = -1
 MOST_BUCKETS = 2**31 - 1
+MOST_DEALT = 255  # cards
+
+
+class _StreetText(NamedTuple):
+    deals: tuple[Annotated[int, Field(ge=0, le=MOST_DEALT)], ...]
+    buckets: Annotated[int, Field(ge=1, le=MOST_COUNT)]
+    context: Annotated[int, Field(ge=NONE, le=PUBLIC)]
+    method: str
+
+
+class MapHeader(FileHeader):
+    """The header of a map."""
+
+    cards: str
+    fingerprint: str
+    recipe: str
+    perfect_recall: bool
+    streets: tuple[_StreetText, ...]
+    public: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1, le=MOST_BUCKETS)]] | None
+    about: dict[str, Any]
 
 
 class BucketTables(NamedTuple):
@@ -285,54 +307,49 @@ class BucketMap:
     def load(cls, path: str | Path, rules: GameRules) -> BucketMap:
         """Open a file made for these rules; its tables are mapped."""
         remedy = "build the abstraction again: equipoise abstraction report RECIPE --out DIR"
-        header, arrays = load_arrays(path, FORMAT, remedy=remedy)
-        if header.get("cards") != card_fingerprint(rules):
+        header, arrays = load_arrays(path, FORMAT, MapHeader, remedy=remedy)
+        if header.cards != card_fingerprint(rules):
             raise InputError("made for a game with other cards", where=str(path), remedy=remedy)
+        streets = tuple(
+            StreetBuckets(each.deals, each.buckets, arrays.get(f"cell {i}"), arrays.get(f"join {i}"), *each[2:])
+            for i, each in enumerate(header.streets)
+        )
+        public = PublicBuckets(header.public[0], arrays.get("public"), header.public[1]) if header.public else None
         try:
-            streets = tuple(
-                StreetBuckets(tuple(deals), buckets, arrays.get(f"cell {i}"), arrays.get(f"join {i}"), context, method)
-                for i, (deals, buckets, context, method) in enumerate(header["streets"])
-            )
-            public = (
-                PublicBuckets(header["public"][0], arrays["public"], header["public"][1]) if header["public"] else None
-            )
-            found = cls(rules, streets, public, header["recipe"], header["perfect_recall"], header["about"])
-            complaint = found._complaint()
-        except (IndexError, KeyError, TypeError, ValueError):
-            complaint = "its header makes no sense"
-        if complaint:
-            raise InputError(f"damaged: {complaint}", where=str(path), remedy=remedy)
+            found = cls(rules, streets, public, header.recipe, header.perfect_recall, header.about)
+            found._check()
+        except InputError as error:
+            raise InputError(f"damaged: {error.what}", where=str(path), remedy=remedy) from None
         return found
 
-    def _complaint(self) -> str:
-        """What is wrong with the tables, or nothing. Kernels do not check their indices, so this must."""
+    def _check(self) -> None:
+        """Refuse tables that do not fit each other. Kernels do not check their indices, so this must."""
         public, deck = self.public, self.rules.deck
-        typed = ((self.recipe, str), (self.perfect_recall, bool), (self.about, dict))
-        if not all(isinstance(value, kind) for value, kind in typed):
-            return "its header makes no sense"
-        if public and not 0 <= public.street < self.rules.rounds:
-            return f"there is no street {public.street}"
-        if public and _misfit(public.label, (HandIndexer((self._public_seen,), deck).size,), public.clusters):
-            return "the public table does not fit its index and clusters"
+        if public and not (public.street < self.rules.rounds and self._public_seen):
+            raise InputError(f"there are no boards on street {public.street}")
+        if public:
+            _check_table(public.label, "public", (HandIndexer((self._public_seen,), deck).size,), public.clusters)
         for number, street in enumerate(self.streets):
             if street.deals not in (self.rules.deals(number), self.rules.unordered_deals(number)):
-                return f"street {number} has the wrong deals"
+                raise InputError(f"street {number} has the wrong deals")
             contexts = {NONE: 1, PUBLIC: public.clusters if public and number >= public.street else 0}
             contexts[BEFORE] = self.streets[number - 1].buckets if number else 0
             rows = contexts.get(street.context, 0)
             if (street.context == NONE) != (street.join is None) or not rows:
-                return f"street {number} has the wrong context"
-            cells = street.buckets if street.join is None else street.join.shape[1]
+                raise InputError(f"street {number} has the wrong context")
+            cells = street.buckets if street.join is None else int(street.join.shape[-1])
             hands = HandIndexer(street.deals, deck).size
-            if (hands != cells) if street.cell is None else _misfit(street.cell, (hands,), cells):
-                return f"the table of street {number} does not fit its index and buckets"
-            if street.join is not None and _misfit(street.join, (rows, cells), street.buckets):
-                return f"the join of street {number} does not fit its cells and buckets"
-        return ""
+            if street.cell is not None:
+                _check_table(street.cell, f"cell {number}", (hands,), cells)
+            elif hands != cells:
+                raise InputError(f"street {number} has {cells:,} cells for {hands:,} hands")
+            if street.join is not None:
+                _check_table(street.join, f"join {number}", (rows, cells), street.buckets)
 
 
-def _misfit(table: Any, shape: tuple[int, ...], below: int) -> bool:
-    return table.shape != shape or table.dtype.kind != "u" or int(table.max()) >= below
+def _check_table(table: Any, name: str, shape: tuple[int, ...], below: int) -> None:
+    kind = table.dtype if table is not None and table.dtype.kind == "u" else np.dtype(np.uint16)
+    check_indices(check_array(table, name, shape, kind), below, name)
 
 
 def _frozen(table: Any, kind: Any) -> Any:

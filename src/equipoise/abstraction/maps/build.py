@@ -21,12 +21,20 @@ from equipoise.abstraction.maps.kmeans_street import Clusters, cluster_street, s
 from equipoise.abstraction.maps.nested_percentile import percentile_street
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 from equipoise.core.files.cache import cache_folder, is_trusted
 from equipoise.core.progress import Progress, stage
 from equipoise.games.rules import GameRules
 
 CENTROIDS = "equipoise centroids 1"
+
+
+class CentroidsHeader(FileHeader):
+    """The header of a file of centroids: the recipe that they are of."""
+
+    recipe: str
+
+
 AGAIN = "remove the file, and train again what was trained with it"
 
 
@@ -104,8 +112,8 @@ def kept_centroids(rules: GameRules, recipe: CardRecipe) -> dict[str, Any] | Non
     if not is_trusted(path):
         return None
     with suppress(InputError):
-        header, arrays = load_arrays(path, CENTROIDS, remedy="", copied=True)
-        if header["recipe"] == recipe_text(rules, recipe):
+        header, arrays = load_arrays(path, CENTROIDS, CentroidsHeader, remedy="", copied=True)
+        if header.recipe == recipe_text(rules, recipe):
             return arrays
     return None
 

@@ -161,13 +161,21 @@ def read_card_recipe(
         CardRecipe, data, where, EXAMPLE,
         remedies={PUBLIC: "write e.g. public = { clusters = 8 }"}, elements={"streets": names},
     )  # fmt: skip
+    check_card_recipe(recipe, rules, where, in_tables=in_tables)
+    return recipe
+
+
+def check_card_recipe(recipe: CardRecipe, rules: GameRules, where: str = "", *, in_tables: bool = True) -> None:
+    """Refuse a recipe that does not fit a game."""
+    names = street_names(rules.rounds)
+    if len(recipe.streets) != len(names):
+        raise InputError(f"cards of {len(recipe.streets)} streets", where=where, remedy=f"the game has {len(names)}")
     try:
         _check_public(rules, recipe, names)
         for number, name in enumerate(names):
             _check_street(rules, number, name, recipe, in_tables)
     except InputError as error:
         raise error.at(where) from None
-    return recipe
 
 
 def load_card_recipe(path: str | Path, rules: GameRules) -> CardRecipe:

@@ -37,12 +37,14 @@ from equipoise.abstraction.maps.build import build_map, kept_centroids, map_cent
 from equipoise.abstraction.maps.card_recipe import KMEANS, CardRecipe, StreetRecipe
 from equipoise.cards.deck import hole_index
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.array_checks import check_array, check_indices, check_range
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, I32, I64, U8
 from equipoise.core.progress import Fraction, Progress, stage
 from equipoise.core.simd import LANES
 from equipoise.games.rules import GameRules
 
+MOST_CENTROID = 1e9  # of a coordinate: distances stay finite
 MOST_TABLE = 1 << 21  # hands of a street that keeps its table
 KEPT_BOARDS = 2048  # whose buckets a map remembers: 11 MB in hold'em
 FEW_DEALS = 256  # computed board by board; for more, all hands are assigned
@@ -61,11 +63,14 @@ class StreetClusters:
     def __post_init__(self) -> None:
         recipe, last = self.recipe, self._space.last
         columns = recipe.clusters if recipe.method == "ochs" else 1 if last else recipe.bins
-        shape, kind = self.centroids.shape, self.centroids.dtype
-        if shape != (recipe.buckets, columns) or kind != np.float32 or not np.isfinite(self.centroids).all():
-            raise InputError(f"centroids of shape {shape}", remedy=f"give float32{[recipe.buckets, columns]}")
+        assert recipe.buckets is not None
+        check_array(self.centroids, "centroids", (recipe.buckets, columns), np.float32)
+        check_range(self.centroids, "centroids", -MOST_CENTROID, MOST_CENTROID)
         if (recipe.method == "ochs") != (self.opponents is not None):
             raise InputError("clusters of opponent holes", remedy="give them for ochs, and for nothing else")
+        if self.opponents is not None:
+            check_array(self.opponents, "opponents", (len(self._space.tables.hole_card),), np.uint8)
+            check_indices(self.opponents, recipe.clusters, "opponents")
 
     @cached_property
     def _space(self) -> HandSpace:
@@ -274,11 +279,12 @@ class LiveMap:
             if own.method == "lossless":
                 return lossless_street(rules, at)
             if f"table {at}" not in arrays:
-                return StreetClusters(rules, at, own, arrays[f"centroids {at}"], arrays.get(f"opponents {at}"))
+                centroids: Any = arrays.get(f"centroids {at}")
+                return StreetClusters(rules, at, own, centroids, arrays.get(f"opponents {at}"))
             table, deals = arrays[f"table {at}"], rules.unordered_deals(at)
-            fits = table.shape == (HandIndexer(deals, rules.deck).size,) and table.dtype.kind == "u"
-            if not fits or int(table.max()) >= counts[at]:
-                raise InputError(f"the table of street {at}", remedy=f"give buckets below {counts[at]:,} by hand")
+            kind = table.dtype if table.dtype.kind == "u" else np.dtype(np.uint16)
+            check_array(table, f"table {at}", (HandIndexer(deals, rules.deck).size,), kind)
+            check_indices(table, counts[at], f"table {at}")
             return StreetBuckets(deals, counts[at], table, method=own.method)
 
         return cls(rules, recipe, tuple(one(at) for at in range(rules.rounds)))

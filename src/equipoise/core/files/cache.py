@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 FORMAT = "equipoise cache 1"
+
+
+class CacheHeader(FileHeader):
+    """The header of a cached file: `key` says what it was made for."""
+
+    key: str
 
 
 def cache_root() -> Path:
@@ -123,21 +129,21 @@ def mapped_arrays(name: str, members: tuple[str, ...], key: str, build: Callable
     `key` describes everything that determines them, with a format number: edits of the sources do not invalidate them.
     """
     digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
-    arrays = load_or_build(cache_folder("arrays") / f"{name}-{digest}.arrays", key, build)
+    arrays = load_or_build(cache_folder("arrays") / f"{name}-{digest}.arrays", key, members, build)
     for array in arrays.values():
         array.flags.writeable = False
     return {member: arrays[member] for member in members}
 
 
-def load_or_build(path: Path, key: str, build: Callable[[], Arrays]) -> Arrays:
+def load_or_build(path: Path, key: str, members: tuple[str, ...], build: Callable[[], Arrays]) -> Arrays:
     """The arrays of a file made for `key`; built, and written if possible, when the file is missing or damaged."""
     if is_trusted(path):
         with contextlib.suppress(InputError):  # damaged or made for something else
-            header, arrays = load_arrays(path, FORMAT, remedy="")
-            if header["key"] == key:
+            header, arrays = load_arrays(path, FORMAT, CacheHeader, remedy="")
+            if header.key == key and arrays.keys() >= set(members):
                 return arrays
     arrays = dict(build())
     with contextlib.suppress(InputError):  # with a full or read-only disk the result is the same, only slower
         save_arrays(path, FORMAT, {"key": key}, arrays, private=True)
-        return load_arrays(path, FORMAT, remedy="")[1]
+        return load_arrays(path, FORMAT, CacheHeader, remedy="")[1]
     return arrays

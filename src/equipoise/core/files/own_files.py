@@ -12,14 +12,19 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from equipoise.core.errors import InputError, shown
-from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
 from equipoise.core.files.writing import check_folder, set_aside
 
 FORMAT = "equipoise files 1"
 _NAME = re.compile(r"(?!\.)[^/\0]+(/(?!\.)[^/\0]+)?")  # in the folder or one below it
+
+
+class FilesHeader(FileHeader):
+    """The list."""
+
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,12 @@ class OwnFiles:
 
     def names(self) -> set[str]:
         """The names on the list; none if it is missing or damaged."""
-        files = (self._header() or {}).get("files")
-        listed = [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
-        return {name for name in listed if _NAME.fullmatch(name) and re.fullmatch(self.pattern, name)}
+        header = self._header()
+        return {
+            name
+            for name in (header.files if header else ())
+            if _NAME.fullmatch(name) and re.fullmatch(self.pattern, name)
+        }
 
     def claim(self, names: Iterable[str], is_ours: Callable[[Path], bool]) -> None:
         """Put files on the list that will be written now. One that is there must be ours by its content."""
@@ -87,8 +95,8 @@ class OwnFiles:
             raise InputError("this is no list of files", where=str(self.path), remedy="move it elsewhere")
         save_arrays(self.path, FORMAT, {"files": sorted(names)}, {}, durable=durable)
 
-    def _header(self) -> dict[str, Any] | None:
+    def _header(self) -> FilesHeader | None:
         if self.path.is_file():
             with contextlib.suppress(InputError):
-                return load_header(self.path, FORMAT, remedy="")
+                return load_header(self.path, FORMAT, FilesHeader, remedy="")
         return None

@@ -12,13 +12,15 @@ for every hand, there is none: the table answers alone.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from equipoise.cards.isomorphism import HandIndexer
+from equipoise.core.array_checks import REMEDY, check_array, check_indices, check_like, check_range
+from equipoise.core.errors import MOST_COUNT, InputError
 from equipoise.core.jit import F32, F64, I32, I64, U64, kernel
 from equipoise.deep.encoding import DeviceEncoding, Encoding
 from equipoise.deep.fitting.batches import Merged
@@ -28,11 +30,14 @@ from equipoise.deep.fitting.reservoir import Reservoir, Samples
 from equipoise.deep.fitting.trust import Trust
 from equipoise.deep.network import Tensor
 from equipoise.runs.network_size import exact_streets, streets_with_sums
+from equipoise.tree.betting_tree import DECISION
 
 FEW = 20.0  # samples that a decision needs for a scale of its own, and a cell of the table for a mean of its own
 LEAST_CHANCE = 1e-3  # of an action in the table beside a network of strategies: its logarithm stays learnable
 LEAST_ALONE = 1e-6  # where the table plays alone, and nothing is to be learnt
 FEW_ALONE = 0.1  # there, a cell with few samples is what they say
+SUMMED = ("sums", "cells", "heads", "trust")  # the arrays of a checkpoint that add samples up
+NOT_NEGATIVE = ("weight", "total")  # of those
 ELSEWHERE = -1  # in the reservoir
 EXACT = -2  # in the table, which has a bucket for every hand of the street
 
@@ -133,6 +138,7 @@ class Memory:
         hidden: int = 0,
     ) -> None:  # fmt: skip
         self.where, self.encoding, self.weight_power = where, where.encoding, weight_power
+        self.player = player
         encoding = where.encoding
         self.rows = SumRows.of(encoding, player, most_sums, table)
         rows, decisions, actions = len(self.rows.hand), len(encoding.nodes), encoding.actions
@@ -247,12 +253,29 @@ class Memory:
             **self.rest.arrays(),
         }
 
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """The content of a checkpoint."""
-        self.seen, self.latest = arrays["counts"].tolist()
+    def restore(self, iteration: int, arrays: dict[str, Any]) -> None:
+        """The content of a checkpoint after an iteration."""
+        counts = check_array(arrays.get("counts"), "counts", (2,), np.int64)
+        latest = int(check_indices(counts[1:], iteration + 1, "counts")[0])
+        seen = int(check_range(counts[:1], "counts", 0, MOST_COUNT)[0])
+        own = {name: array for name, array in self.arrays().items() if name.partition(" ")[0] in SUMMED}
+        found = check_like(arrays, own)
+        for name in (name for name in own if name.rpartition(" ")[2] in NOT_NEGATIVE):
+            check_range(found[name], name, 0)
+        self.rest.restore(arrays, partial(self._check_samples, latest))
+        self.seen, self.latest = seen, latest
         for name, array in self.sums._asdict().items():
-            array[:] = arrays[f"sums {name}"]
+            array[:] = found[f"sums {name}"]
         for what, tensors in (("cells", self.cells), ("heads", self.heads), ("trust", self.trust)):
             for name, tensor in tensors._asdict().items():
-                tensor.copy_(torch.from_numpy(np.array(arrays[f"{what} {name}"])))
-        self.rest.restore({name: arrays[name] for name in self.rest.arrays()})
+                tensor.copy_(torch.from_numpy(np.array(found[f"{what} {name}"])))
+
+    def _check_samples(self, latest: int, samples: Samples) -> None:
+        """Refuse samples of a file that are not of this player's decisions, or whose hands are none."""
+        tree = self.encoding.tree
+        nodes = check_indices(samples.node, len(tree), "node")
+        check_indices(samples.iteration, latest + 1, "iteration", 1)
+        if (tree.player[nodes] != self.player).any() or (tree.kind[nodes] != DECISION).any():
+            raise InputError("the array 'node' has nodes where the player does not act", remedy=REMEDY)
+        if not self.encoding.hands.are_keys(samples.key, tree.street[nodes]):
+            raise InputError("the array 'key' has hands that the deck does not have", remedy=REMEDY)

@@ -6,11 +6,14 @@ probabilities of a strategy. Iterations become weights when a network is trained
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.core.array_checks import check_array, check_like, check_range
 from equipoise.core.arrays import Int
+from equipoise.core.errors import MOST_COUNT
 from equipoise.core.jit import F32, I32, I64, U32, U64, inlined, kernel
 from equipoise.solvers.external_kernel import draw_word
 
@@ -81,11 +84,15 @@ class Reservoir:
         kept = self.samples.take(slice(len(self)))
         return {"seen": np.array([self.seen], np.int64), **kept._asdict()}
 
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """The content of a checkpoint."""
-        self.seen, self._written = int(arrays["seen"][0]), None
+    def restore(self, arrays: dict[str, Any], check: Callable[[Samples], object]) -> None:
+        """The content of a checkpoint. `check` refuses samples that make no sense."""
+        seen = int(check_range(check_array(arrays.get("seen"), "seen", (1,), np.int64), "seen", 0, MOST_COUNT)[0])
+        kept = self.samples.take(slice(min(seen, self.capacity)))
+        found = Samples(**check_like(arrays, kept._asdict()))
+        check(found)
+        self.seen, self._written = seen, None
         for name, array in self.samples._asdict().items():
-            array[: len(self)] = arrays[name]
+            array[: len(found.key)] = getattr(found, name)
 
 
 @inlined

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.table import TableAgent
 from equipoise.core.errors import InputError, check_count
-from equipoise.core.files.array_file import load_header, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
 from equipoise.core.progress import Progress, Say
 from equipoise.experiments.curves import halvings, train_to
 from equipoise.games.bet_menu import BetMenu
@@ -177,6 +177,14 @@ def _point_text(point: Point, measuring: Measuring) -> str:
     return f"iteration {point.iteration:,}, {point.seconds:.1f} s, {what} {point.mbb:.2f}{width} mbb/g"
 
 
+class CurveHeader(FileHeader):
+    """The points of a curve, and what they were made for."""
+
+    made_for: dict[str, Any]
+    until: Until
+    points: tuple[Point, ...]
+
+
 @dataclass(frozen=True)
 class _Kept:
     """A curve's file in the run's folder. Points of another recipe or another kind of measurement are dropped."""
@@ -187,12 +195,12 @@ class _Kept:
     def read(self, until: Until) -> list[Point]:
         """The points so far. Refused if the earlier run was to be longer: the curves would end at different totals."""
         try:
-            stored = load_header(self.path, FORMAT, remedy="")
+            stored = load_header(self.path, FORMAT, CurveHeader, remedy="")
         except InputError:
             return []
-        if stored["made_for"] != json.loads(json.dumps(self.made_for)):
+        if stored.made_for != json.loads(json.dumps(self.made_for)):
             return []
-        points, before = [Point(**point) for point in stored["points"]], Until(*stored["until"])
+        points, before = list(stored.points), stored.until
         for asked, was in zip(until, before, strict=True):
             if (asked is None) != (was is None) or (asked is not None and was is not None and asked < was):
                 raise InputError(

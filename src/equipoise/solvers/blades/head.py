@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.core.array_checks import check_array, check_range
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32, F64, I64, U64
 from equipoise.games.rules import PLAYERS
@@ -15,6 +16,7 @@ from equipoise.solvers.blades.table_split import TableSplit
 from equipoise.solvers.blades.top_walk import TopState, deal_holes, walk_top
 from equipoise.solvers.external_sampling import make_buffers
 from equipoise.solvers.schedule import Periods
+from equipoise.solvers.solver import check_tables
 
 LEAST_BATCH = 10  # iterations
 _NO_VALUES = np.zeros(0)
@@ -136,10 +138,13 @@ class BladesHead:
 
     def restore(self, iteration: int, nodes: int, arrays: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
-        played = arrays["played"]
+        played = arrays.get("played", np.zeros(0))
         if len(played) != self.most_begun:
             raise InputError(f"a run with {len(played)} steps at a time", remedy="resume it with as many")
-        self.regret[:], self.average[:] = arrays["regret"], arrays["average"]
+        tables = check_tables(arrays, {"regret": self.regret, "average": self.average})
+        check_array(played, "played", (self.most_begun, len(self.regret)), np.float32)
+        check_range(played, "played")
+        self.regret[:], self.average[:] = tables["regret"], tables["average"]
         self._played, self._begun = deque(np.array(each, np.float32) for each in played), deque()
         self.iteration, self.nodes = iteration, nodes
         self._buffers.nodes[0] = 0

@@ -34,6 +34,7 @@ from equipoise.solvers.external_kernel import (
 )
 from equipoise.solvers.external_sampling import check_pruning, kernel_state, make_buffers, raw_buckets
 from equipoise.solvers.schedule import Periods
+from equipoise.solvers.solver import check_tables
 from equipoise.tree.betting_tree import BettingTree
 
 _1, _32 = np.uint64(1), np.uint64(32)
@@ -176,8 +177,9 @@ class BladesPart:
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Continue from a checkpoint; arrays of other clusters are ignored."""
-        for name, table in self.arrays().items():
-            table[:] = arrays[name]
+        mine = self.arrays()
+        for name, table in check_tables(arrays, mine).items():
+            mine[name][:] = table
 
 
 @inlined

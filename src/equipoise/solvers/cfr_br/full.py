@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.array_checks import check_like
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64
 from equipoise.core.machine import available_memory
@@ -96,10 +97,10 @@ class CFRBR:
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run whose tables have been restored."""
-        if state["choice"].shape != self.choice.shape:
-            raise InputError("a run of another game", remedy="restore it with its own game and buckets")
+        choice = check_like(state, {"choice": self.choice})["choice"]
+        self.engine.check_choices(choice)
         self.iteration, self.nodes = iteration, nodes
-        self.choice[:] = state["choice"]
+        self.choice[:] = choice
 
 
 class AbstractCFR:

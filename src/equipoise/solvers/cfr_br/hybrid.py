@@ -22,6 +22,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, card_fingerprint
 from equipoise.cards.deck import check_hole_cards
+from equipoise.core.array_checks import check_like
 from equipoise.core.errors import InputError
 from equipoise.core.jit import F32
 from equipoise.games.rules import PLAYERS
@@ -125,13 +126,12 @@ class HybridCFRBR:
 
     def restore(self, iteration: int, nodes: int, state: dict[str, Any]) -> None:
         """Resume a run whose tables have been restored."""
-        check_sampling(self._sampling, state["sampling"])
-        if state["trunk"].shape != self.trunk_regret.shape:
-            raise InputError("a run with another trunk", remedy="restore it with its own")
-        self.iteration, self.nodes = iteration, nodes
-        self.trunk_regret[:] = state["trunk"]
+        check_sampling(self._sampling, iteration, state.get("sampling"))
+        trunk = check_like(state, {"trunk": self.trunk_regret})["trunk"]
         for seat in self._seats:
-            seat.gains.restore(state["gains"])
+            seat.gains.restore(iteration, state.get("gains"))
+        self.iteration, self.nodes = iteration, nodes
+        self.trunk_regret[:] = trunk
 
 
 class _Seat:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.core.array_checks import check_indices
 from equipoise.core.arrays import F32, aligned_zeros
 from equipoise.games.rules import PLAYERS
 from equipoise.solvers.board_samples import check_sampling
@@ -20,6 +21,7 @@ from equipoise.solvers.public_chance import check_game
 from equipoise.solvers.sampled_last_street import BucketedTables
 from equipoise.solvers.sampled_streets import ANY_REGRET, add_increments, ascend_streets, descend_streets, rule_of
 from equipoise.solvers.schedule import LazyDiscount
+from equipoise.solvers.solver import check_tables
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import compile_tree
 from equipoise.walk.bucket_decisions import bucket_buffers
@@ -152,8 +154,10 @@ class DiskHead:
 
     def restore(self, iteration: int, nodes: int, arrays: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
-        check_sampling(self._sampling, arrays["sampling"])
-        self.iteration, self.nodes = iteration, nodes
-        self.visited, self.walker = (int(number) for number in arrays["sampling"][-2:])
-        self.regret[:], self.average[:] = arrays["regret"], arrays["average"]
-        self._discount.restore(arrays["gains"])
+        check_sampling(self._sampling, iteration, arrays.get("sampling"), own=2)
+        sampling = check_indices(arrays["sampling"][-1:], 2, "sampling")
+        tables = check_tables(arrays, {"regret": self.regret, "average": self.average})
+        self._discount.restore(iteration, arrays.get("gains"))
+        self.iteration, self.nodes, self.visited = iteration, nodes, iteration * self.sampling.boards
+        self.walker = int(sampling[0])
+        self.regret[:], self.average[:] = tables["regret"], tables["average"]

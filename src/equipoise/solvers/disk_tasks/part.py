@@ -32,6 +32,7 @@ from equipoise.solvers.sampled_last_street import (
 )
 from equipoise.solvers.sampled_streets import ANY_REGRET, SubtreeRows, add_increments, rule_of, walk_subtree
 from equipoise.solvers.schedule import LazyDiscount
+from equipoise.solvers.solver import check_tables
 from equipoise.tree.betting_tree import BettingTree
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.betting_program import BettingProgram, compile_tree
@@ -231,7 +232,8 @@ class DiskPart:
         """Continue from `arrays`, of any parts that had these tasks."""
         for task, tables in self.task_tables(changed=True):
             for name, table in zip(("regret", "average"), tables, strict=True):
-                table[:] = arrays[f"{name} {task.sequence}-{task.group}"]
+                of_task = f"{name} {task.sequence}-{task.group}"
+                table[:] = check_tables(arrays, {of_task: table})[of_task]
 
     def file_names(self) -> list[str]:
         """The names of the files of a checkpoint."""

@@ -22,9 +22,10 @@ import numpy as np
 
 from equipoise.core.arrays import F32
 from equipoise.core.errors import InputError
-from equipoise.core.files.array_file import load_arrays, save_arrays
+from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 from equipoise.core.wording import size_text
 from equipoise.solvers.disk_tasks.cut import Task
+from equipoise.solvers.solver import check_tables
 
 FORMAT = "equipoise task 1"
 BLOCK = 1 << 24  # bytes read or written by one call
@@ -191,6 +192,14 @@ def make_tables(slots: Sequence[int], folder: str | None, *, direct: bool, threa
     return DirectTables(slots, folder, threads) if direct else MappedTables(slots, folder)
 
 
+class TaskHeader(FileHeader):
+    """The header of a task's part of a checkpoint."""
+
+    task: list[int]
+    groups: int
+    buckets: str
+
+
 def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> Path:
     """Write a task's part of a checkpoint, under the name of the task."""
     path = folder / task_file(task)
@@ -201,10 +210,14 @@ def save_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F3
 def load_task(folder: Path, task: Task, header: dict[str, Any], tables: tuple[F32, F32]) -> None:
     """Read a task's part of a checkpoint into its tables. OUT: float32[slot] x 2."""
     remedy = "restore the checkpoint from a copy, or resume from an older one"
-    found, arrays = load_arrays(folder / task_file(task), FORMAT, remedy=remedy)
-    fits = all(arrays[name].shape == table.shape for name, table in zip(("regret", "average"), tables, strict=True))
-    if not fits or any(found.get(key) != value for key, value in header.items()):
-        raise InputError("of another game, abstraction or cut", where=str(folder / task_file(task)), remedy=remedy)
+    where = str(folder / task_file(task))
+    found, arrays = load_arrays(where, FORMAT, TaskHeader, remedy=remedy)
+    if any(getattr(found, key) != value for key, value in header.items()):
+        raise InputError("of another game, abstraction or cut", where=where, remedy=remedy)
+    try:
+        arrays = check_tables(arrays, dict(zip(("regret", "average"), tables, strict=True)))
+    except InputError as error:
+        raise error.at(where) from None
     tables[0][:], tables[1][:] = arrays["regret"], arrays["average"]
 
 
