@@ -61,7 +61,7 @@ def test_the_page_as_printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     played, measured = (json.loads(done.stdout) for done in found)
     assert played["agents"][0] == "my_bot.py:agent"
     assert measured["method"] == "exact"
-    assert f"{played['mbb_per_hand']:+.1f} ± {played['ci95']:.1f} mbb/hand" in PAGE
+    assert f"{played['mbb_per_hand']:+,.1f} ± {played['ci95']:.1f} mbb/hand" in PAGE
     assert f"{measured['exploitability_mbb']:.2f} mbb/g" in PAGE
     monkeypatch.syspath_prepend(folder)
     scope: dict[str, Any] = {}

@@ -9,7 +9,7 @@ as seen by an observer who does not know its cards: probabilities for all holes 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -142,8 +142,41 @@ Answer: TypeAlias = int | Mapping[int, float]
 Function: TypeAlias = Callable[[View], Answer]
 
 
+Cards: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # a hole and a board
+
+
+class ViewAgent(Tracked):
+    """Base class: an agent that answers about single views, and has been written by somebody else.
+
+    `ask_all` answers about several holes and boards at one place of the betting: the probability of each action. All
+    its answers have been checked.
+    """
+
+    name: str
+
+    @abstractmethod
+    def ask_all(self, state: BettingState, player: int, cards: Sequence[Cards]) -> list[dict[int, float]]:
+        """The answer for each hole and board."""
+
+    def ask(self, view: View) -> dict[int, float]:
+        """The answer in a view."""
+        return self.ask_all(view.state, view.player, [(view.hole, view.board)])[0]
+
+    def follow(self, player: int, hole: int | None = None) -> ViewTrack:
+        """Asks about every hole."""
+        holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
+        chosen = holes if hole is None else holes[hole : hole + 1]
+        return ViewTrack(self, player, chosen, BettingState.start(self.rules), (), np.ones(len(chosen)))
+
+    def probabilities(self, view: View) -> dict[int, float]:
+        """The answer, whether or not the agent would have played to this view."""
+        if view.state.player != view.player:
+            raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
+        return {action: chance for action, chance in self.ask(view).items() if chance > 0}
+
+
 @dataclass(frozen=True, eq=False)
-class FunctionAgent(Tracked):
+class FunctionAgent(ViewAgent):
     """An agent from a Python function of a view, which returns an action or the probabilities of actions.
 
     >>> from equipoise import load_game, match
@@ -156,23 +189,17 @@ class FunctionAgent(Tracked):
     rules: GameRules
     function: Function
 
-    def follow(self, player: int, hole: int | None = None) -> FunctionTrack:
-        """Asks the function about every hole."""
-        holes = hole_card_table(self.rules.deck, self.rules.hole_cards)
-        chosen = holes if hole is None else holes[hole : hole + 1]
-        return FunctionTrack(self, player, chosen, BettingState.start(self.rules), (), np.ones(len(chosen)))
+    def ask_all(self, state: BettingState, player: int, cards: Sequence[Cards]) -> list[dict[int, float]]:
+        """The function's answers."""
+        return [self._ask(View(state, player, hole, board)) for hole, board in cards]
 
-    def probabilities(self, view: View) -> dict[int, float]:
-        """The function's answer, whether or not it would have played to this view."""
-        if view.state.player != view.player:
-            raise InputError(f"player {view.player} is not to act", remedy="ask the other one, or nobody")
-        return {action: chance for action, chance in self.ask(view).items() if chance > 0}
-
-    def ask(self, view: View) -> dict[int, float]:
+    def _ask(self, view: View) -> dict[int, float]:
         """The function's answer as probabilities by action; invalid answers are refused."""
         try:
             answer = self.function(view)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit too: it would end everything without a word
             raise InputError(
                 f"agent {shown(self.name)} fails {view_text(view)}: {error_text(error)}", where=error_place(error),
                 remedy="correct it there",
@@ -221,10 +248,10 @@ def view_text(view: View) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionTrack:
-    """A function followed through a hand, hole by hole."""
+class ViewTrack:
+    """An agent that answers about views, followed through a hand with every hole."""
 
-    agent: FunctionAgent
+    agent: ViewAgent
     player: int
     holes: U8  # [hole, card]
     state: BettingState
@@ -234,23 +261,25 @@ class FunctionTrack:
     @cached_property
     def _answers(self) -> tuple[tuple[int, ...], F64]:
         found: dict[int, F64] = {}
-        for at, cards in enumerate(self.holes.tolist()):
-            if self.reach[at] > 0 or len(self.holes) == 1:  # a single hole is always asked about
-                for action, chance in self.agent.ask(View(self.state, self.player, tuple(cards), self.board)).items():
-                    found.setdefault(action, np.zeros(len(self.holes)))[at] = chance
+        asked = [at for at in range(len(self.holes)) if self.reach[at] > 0 or len(self.holes) == 1]  # one: always
+        holes = self.holes.tolist()
+        cards = [(tuple(holes[at]), self.board) for at in asked]
+        for at, answer in zip(asked, self.agent.ask_all(self.state, self.player, cards), strict=True):
+            for action, chance in answer.items():
+                found.setdefault(action, np.zeros(len(self.holes)))[at] = chance
         actions = tuple(sorted(found))  # fold, call, raises ascending
         return actions, np.array([found[action] for action in actions]).reshape(len(actions), len(self.holes))
 
     def probabilities(self) -> tuple[tuple[int, ...], F64]:
         return self._answers
 
-    def after(self, action: int) -> FunctionTrack:
+    def after(self, action: int) -> ViewTrack:
         reach = self.reach
         if self.state.player == self.player:
             actions, chances = self._answers
             reach = reach * (chances[actions.index(action)] if action in actions else 0.0)
         return replace(self, state=self.state.apply(action), reach=reach)
 
-    def dealt(self, board: tuple[int, ...]) -> FunctionTrack:
+    def dealt(self, board: tuple[int, ...]) -> ViewTrack:
         free = ~np.isin(self.holes, board).any(axis=1)
         return replace(self, board=tuple(board), reach=self.reach * free)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.agents.agent import FunctionAgent, View, view_text
+from equipoise.agents.agent import Cards, View, ViewAgent, view_text
 from equipoise.agents.card_blind import Flags
 from equipoise.cards.deck import hole_cards
 from equipoise.cards.symmetry import renamed_cards
@@ -30,7 +30,7 @@ _SAME = 1e-9
 class FunctionStrategy:
     """A function agent as a strategy that can be measured."""
 
-    agent: FunctionAgent
+    agent: ViewAgent
     by_bucket: None = None
     by_board: None = None
     _known: dict[tuple[Any, ...], dict[int, float]] = field(default_factory=dict)
@@ -67,6 +67,7 @@ class FunctionStrategy:
         """[action, hole] probabilities at a node."""
         actions = [int(tree.action[child]) for child in tree.children(node)]
         rows = np.zeros((len(actions), len(holes)))
+        self._learn(state, [tuple(hole_cards(hole, tree.rules.hole_cards)) for hole in holes], board)
         for at, hole in enumerate(holes):
             view = View(state, state.player, tuple(hole_cards(hole, tree.rules.hole_cards)), board)
             for action, chance in self._answer(view).items():
@@ -97,12 +98,21 @@ class FunctionStrategy:
         return answer
 
     def _ask(self, view: View) -> dict[int, float]:
-        key = view.state.rounds, view.hole, view.board
-        if key not in self._known:
-            if len(self._known) >= MOST_QUESTIONS:
-                raise _too_many(len(self._known))
-            self._known[key] = self.agent.ask(view)
-        return self._known[key]
+        return self._known[view.state.rounds, view.hole, view.board]
+
+    def _learn(self, state: BettingState, holes: list[tuple[int, ...]], board: tuple[int, ...]) -> None:
+        """Ask about some holes, with all renamings of the suits, as far as the answers are not known."""
+        deck = state.rules.deck
+        wanted: dict[Cards, None] = {(hole, board): None for hole in holes}
+        for renaming in itertools.permutations(range(deck.suits)):
+            become = renamed_cards(deck, renaming)
+            other = tuple(become[card] for card in board)
+            wanted |= {(tuple(sorted(become[card] for card in hole)), other): None for hole in holes}
+        asked = [cards for cards in wanted if (state.rounds, *cards) not in self._known]
+        if len(self._known) + len(asked) > MOST_QUESTIONS:
+            raise _too_many(len(self._known) + len(asked))
+        for cards, answer in zip(asked, self.agent.ask_all(state, state.player, asked), strict=True):
+            self._known[state.rounds, *cards] = answer
 
     def _check_size(self, engine: Engine) -> None:
         """Refuse a game that would take hours of Python."""

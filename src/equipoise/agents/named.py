@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from equipoise.abstraction.maps.bucket_map import BucketMap, StreetBuckets
-from equipoise.agents.agent import Agent, Function, FunctionAgent
+from equipoise.agents.agent import Agent, Function, FunctionAgent, ViewAgent
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import NAMES, CardBlindStrategy, Strategy
 from equipoise.agents.function import FunctionStrategy
@@ -31,7 +31,8 @@ from equipoise.agents.table import TableAgent
 from equipoise.agents.tracked_strategy import TrackedStrategy
 from equipoise.agents.translate import TRANSLATIONS
 from equipoise.agents.tree_agent import TreeAgent
-from equipoise.agents.user_code import is_reference, load_object
+from equipoise.agents.user_agent import by_probabilities, is_agent, is_function, user_agent
+from equipoise.agents.user_code import is_reference
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import no_such
@@ -167,19 +168,7 @@ class What:
 
     def own(self, game: str | GameRules) -> Agent:
         """The user's agent: a function of a view, or an object that gives the probabilities of actions in a view."""
-        found = load_object(self.name)
-        if isinstance(found, type):
-            raise InputError(f"{self.name} is a class", remedy="name a function of a view, or an object of this class")
-        if isinstance(found, TreeAgent | FunctionAgent):
-            return as_agent(found, game)
-        if _is_agent(found):
-            return as_agent(_by_probabilities(found), game)
-        if not _is_function(found):
-            raise InputError(
-                f"{self.name} is neither a function of a view nor an agent, but of type {type(found).__name__}",
-                remedy="name a function, or an object with name, rules and probabilities(view)",
-            )
-        return FunctionAgent(self.name, self.rules(game), found)
+        return as_agent(user_agent(self.name, as_game(game) if game else None), game)
 
 
 def load_player(what: str, game: str | GameRules = "", menu: str | None = None, *, copied: bool = False) -> Agent:
@@ -223,7 +212,7 @@ def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str
         raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
     read = [What.read(what) if isinstance(what, str) else None for what in whats]
     named = [what is not None and what.is_named for what in read]
-    any_game = [what.is_named or what.is_own if what else _is_function(whats[at]) for at, what in enumerate(read)]
+    any_game = [what.is_named or what.is_own if what else is_function(whats[at]) for at, what in enumerate(read)]
     if menu is not None and not any(named):
         raise InputError("a menu, and no named agent", remedy="leave it out: all agents have bets of their own")
     known: str | GameRules = as_game(game) if game else ""
@@ -243,7 +232,7 @@ def as_agent(what: Playing, game: str | GameRules = "", menu: str | None = None)
     if isinstance(what, str):
         return load_player(what, game, menu)
     rules = as_game(game) if game else None
-    if _is_function(what):
+    if is_function(what):
         if rules is None:
             raise InputError(f"{_function_name(what)} plays any game", remedy='name one, e.g. game="leduc"')
         return FunctionAgent(_function_name(what), rules, what)
@@ -253,19 +242,6 @@ def as_agent(what: Playing, game: str | GameRules = "", menu: str | None = None)
     if rules is not None and agent.rules != rules:
         raise InputError(f"{agent.name} plays {agent.rules.name or 'another game'}", remedy="leave out the game")
     return agent
-
-
-def _is_function(what: object) -> TypeGuard[Function]:
-    return callable(what) and not hasattr(what, "rules")
-
-
-def _is_agent(what: object) -> TypeGuard[Agent]:
-    return all(hasattr(what, part) for part in ("name", "rules", "probabilities"))
-
-
-def _by_probabilities(agent: Agent) -> FunctionAgent:
-    """An agent whose answers are checked: its action is drawn from its probabilities."""
-    return FunctionAgent(agent.name, agent.rules, agent.probabilities)
 
 
 def _function_name(function: object) -> str:
@@ -351,12 +327,12 @@ def as_strategy(
         as_agent(what, rules)
         bets = what.blueprint.tree.menu if isinstance(what.blueprint, TreeAgent) else None
         return TrackedStrategy(what), bets if menu is None else menu
-    if isinstance(what, FunctionAgent) or _is_function(what):
+    if isinstance(what, ViewAgent) or is_function(what):
         agent = as_agent(what, rules)
-        assert isinstance(agent, FunctionAgent)
+        assert isinstance(agent, ViewAgent)
         return FunctionStrategy(agent), menu
     if not all(hasattr(what, part) for part in ("tables", "never", "by_bucket")):
-        if _is_agent(what):
-            return FunctionStrategy(_by_probabilities(what)), menu
+        if is_agent(what):
+            return FunctionStrategy(by_probabilities(what)), menu
         raise InputError(f"{shown(repr(what))} cannot be measured", remedy="give a strategy, a function, or a name")
     return cast(Strategy, what), menu

@@ -6,6 +6,8 @@ import re
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -47,6 +49,13 @@ def load_object(reference: str) -> object:
         raise InputError(f"no {name} in {home}", remedy=remedy) from None
 
 
+def version_of(reference: str) -> tuple[str, int]:
+    """What decides which code a reference names: the file and its time, or the folder that modules are found from."""
+    parts = _REFERENCE.fullmatch(reference)
+    home = parts["home"] if parts else ""
+    return (str(Path(home).resolve()), Path(home).stat().st_mtime_ns) if is_file(home) else (str(Path.cwd()), 0)
+
+
 @lru_cache(maxsize=32)
 def _run_file(path: Path, _changed: int) -> ModuleType:
     """The module of a file. Like a script, it can import its neighbours. An edited file is run again."""
@@ -55,12 +64,14 @@ def _run_file(path: Path, _changed: int) -> ModuleType:
     module = sys.modules[spec.name] = module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with _importing(str(path)):
+            spec.loader.exec_module(module)
+    except InputError:
         del sys.modules[spec.name]
-        raise _import_error(str(path), error) from error
+        raise
     finally:
-        sys.path.remove(str(path.resolve().parent))
+        with suppress(ValueError):
+            sys.path.remove(str(path.resolve().parent))
     return module
 
 
@@ -68,17 +79,26 @@ def _imported(name: str) -> ModuleType:
     """A module, from the current folder or installed."""
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return import_module(name)
-    except (Exception, SystemExit) as error:
-        raise _import_error(name, error) from error
+        with _importing(name):
+            return import_module(name)
     finally:
-        sys.path.remove(str(Path.cwd()))
+        with suppress(ValueError):
+            sys.path.remove(str(Path.cwd()))
 
 
-def _import_error(home: str, error: BaseException) -> InputError:
-    return InputError(
-        f"{home} does not import: {error_text(error)}", where=error_place(error), remedy="correct it, then try again"
-    )
+@contextmanager
+def _importing(home: str) -> Iterator[None]:
+    """An error of the user's code, sys.exit included, is an `InputError`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise InputError(
+            f"{home} does not import: {error_text(error)}",
+            where=error_place(error),
+            remedy="correct it, then try again",
+        ) from error
 
 
 def error_text(error: BaseException) -> str:

@@ -30,11 +30,13 @@ import numpy as np
 from equipoise.agents.agent import Agent, Track, can_fork, draw_index
 from equipoise.agents.named import Playing, as_agent
 from equipoise.agents.search.agent import SearchAgent
+from equipoise.agents.user_agent import set_deadline
 from equipoise.cards.deck import check_hole_cards, hole_cards
 from equipoise.cards.matchups import MOST_RUNOUTS, equities_against, equity_table, needs_table
 from equipoise.cards.runouts import meeting_weights
 from equipoise.cards.symmetry import hole_card_table
 from equipoise.core.errors import InputError, check_count, check_minutes, shown
+from equipoise.core.isolated import TimeUpError
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction, Progress, stage
@@ -48,6 +50,7 @@ from equipoise.measure.stats import Moments, apply_control_variates, t975
 HANDS = 10_000
 LEAST_HANDS = 4
 CHUNK = 20  # hands that share a stream of random numbers
+GRACE, LEAST_GRACE = 0.1, 1.0  # of the time, and seconds: in which a user's agent may finish its last hands
 CONTROLS = 4  # control variates of a hand
 SEARCH_HOLES = 16  # of the responder, against an agent that solves once for all of them
 LEAST_MASS = 1e-12  # of the agent's range: a hole that meets less of it meets none, up to rounding
@@ -74,6 +77,7 @@ class LocalBestResponse:
     seconds: float
     from_street: str
     bets: tuple[tuple[Size, ...], ...]  # by street, from that one on; the last are those of all later streets
+    ended: str | None = None  # why the last hands were left out: the agent did not answer within the time
 
     def __repr__(self) -> str:
         return f"LocalBestResponse(at least {self.lbr:.1f} ± {self.ci95:.1f} mbb/hand, {self.hands:,} hands)"
@@ -109,6 +113,7 @@ class LocalBestResponse:
             "seconds": self.seconds,
             "from_street": self.from_street,
             "bets": [list(sizes) for sizes in self.bets] if len(self.bets) > 1 else list(*self.bets),
+            "ended": self.ended,
         }
 
 
@@ -155,11 +160,19 @@ def local_best_response(
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
     tick = stage(progress, "local best response") or (lambda _fraction: None)
+    if end is not None:
+        set_deadline(player, end + LEAST_GRACE + GRACE * (end - started))
     responder.prepare()
     turns = [Moments(1 + CONTROLS) for _ in range(TURNS)]
-    for played in _on_cores(responder, most, seed, threads, started, end, tick):
-        for turn, moments in enumerate(turns):
-            moments.add(np.array(played[turn::TURNS]))
+    ended = None
+    try:
+        for played in _on_cores(responder, most, seed, threads, started, end, tick):
+            for turn, moments in enumerate(turns):
+                moments.add(np.array(played[turn::TURNS]))
+    except TimeUpError as error:
+        if turns[0].count < 1:
+            raise
+        ended = str(error)
     first, second = (
         apply_control_variates((turns[seat], turns[seat + PLAYERS]), rules.most_chips) for seat in range(PLAYERS)
     )
@@ -172,6 +185,7 @@ def local_best_response(
         seconds=time.monotonic() - started,
         from_street=rules.street_name(responder.from_street),
         bets=((),) if rules.limit else responder.bets,
+        ended=ended,
     )
 
 

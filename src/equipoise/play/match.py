@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +26,11 @@ from equipoise.agents.named import Playing, load_players
 from equipoise.agents.search.agent import SearchAgent
 from equipoise.agents.table import TableAgent
 from equipoise.agents.tree_agent import TreeAgent
+from equipoise.agents.user_agent import set_deadline
 from equipoise.cards.deck import check_hole_cards
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count, check_minutes
+from equipoise.core.isolated import TimeUpError
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
@@ -47,6 +49,7 @@ CHUNK = 4096  # deals with a random stream of their own
 SLOW_CHUNK = 16
 HANDS = 100_000  # unless the caller says how many
 LEAST_HANDS = 4  # so that there is an interval
+GRACE, LEAST_GRACE = 0.1, 1.0  # of the time, and seconds: in which a user's agent may finish its last deal
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class MatchResult:
     aivat: dict[str, Any] | None = None
     seed: int = 1
     boards: int | None = None
+    ended: str | None = None  # why the last deal was left out: an agent did not answer within the time
 
     def __repr__(self) -> str:
         won = f"{self.mbb_per_hand:+.1f} ± {self.ci95:.1f} mbb/hand"
@@ -113,6 +117,7 @@ class MatchResult:
             "hands_per_second": self.hands_per_second,
             "aivat": self.aivat,
             "boards": self.boards,
+            "ended": self.ended,
         }
 
 
@@ -124,6 +129,11 @@ class Chunk:
     deals: U8  # [deal, seat, card]
     history: I32  # [deal, seat, action] ended by END; empty if not recorded
     corrected: F64 | None = None  # [deal, seat] the chips by AIVAT, if wanted
+    ended: InputError | None = None  # why the deal after these was not finished
+
+    def part(self, deals: int, ended: InputError | None) -> Chunk:
+        """The first deals, not yet corrected."""
+        return Chunk(self.values[:deals], self.deals[:deals], self.history[:deals], ended=ended)
 
     def hands(self, rules: GameRules) -> Iterator[PlayedHand]:
         """One by one."""
@@ -168,8 +178,20 @@ class Match:
 
     def play(self, deals: int, threads: int = 0, end: float | None = None) -> Iterator[Chunk]:
         """Play deals, each twice; chunks come in order on any number of threads. `end` is a time after which no chunk
-        begins (except the first); those that have begun are finished, so that slow hands are not left out.
+        begins (except the first); those that have begun are finished, so that slow hands are not left out. A user's
+        agent, which may never answer, begins no other deal then, and is ended if it does not finish its last one. The
+        last chunk has the deals before an error, which comes after it.
         """
+        with closing(self._chunks(deals, threads, end)) as chunks:
+            for chunk in chunks:
+                yield chunk
+                if isinstance(chunk.ended, TimeUpError):
+                    return
+                if chunk.ended:
+                    raise chunk.ended
+
+    def _chunks(self, deals: int, threads: int, end: float | None) -> Generator[Chunk, None, None]:
+        """Chunks that are played whatever becomes of those before."""
         size = CHUNK if self.is_fast and not self.aivat else SLOW_CHUNK
         tasks = (
             (min(size, deals - start), np.random.SeedSequence(self.seed, spawn_key=(start // size,)))
@@ -178,7 +200,9 @@ class Match:
         )
         count = thread_count(threads)
         if count == 1 or not (can_fork(self.one, self.two) and is_memoryless(self.one) and is_memoryless(self.two)):
-            yield from (self.play_chunk(*task) for task in tasks)
+            begins_until = end if end is not None and self._limit_time(end) else None
+            for task in tasks:
+                yield self.play_chunk(*task, begins_until)
             return
         waiting: deque[Future[Chunk]] = deque()
         ahead = 2 * count if end is None else count - 1  # with an end, chunks that wait would outlast it
@@ -190,10 +214,15 @@ class Match:
             while waiting:
                 yield waiting.popleft().result()
 
-    def play_chunk(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
-        """Play some deals with a random stream of their own."""
-        played = (self._play_tables if self.is_fast else self._play_slowly)(deals, stream)
-        return replace(played, corrected=self._correct(played)) if self.aivat else played
+    def play_chunk(self, deals: int, stream: np.random.SeedSequence, end: float | None = None) -> Chunk:
+        """Play some deals with a random stream of their own. After `end` no other one begins."""
+        played = self._play_tables(deals, stream) if self.is_fast else self._play_slowly(deals, stream, end)
+        return self._corrected(played) if self.aivat else played
+
+    def _limit_time(self, end: float) -> bool:
+        """Let users' agents be ended some time after `end`; whether there are any."""
+        grace = LEAST_GRACE + GRACE * max(0.0, end - time.monotonic())
+        return sum(set_deadline(agent, end + grace) for agent in (self.one, self.two)) > 0
 
     @contextmanager
     def _players(self, count: int) -> Iterator[Callable[..., Future[Chunk]]]:
@@ -206,13 +235,17 @@ class Match:
             with workers(self.play_chunk, count) as play:
                 yield play
 
-    def _correct(self, chunk: Chunk) -> F64:
-        """[deal, seat] the first agent's chips by AIVAT, by the agents that just played: they remember their solves."""
+    def _corrected(self, chunk: Chunk) -> Chunk:
+        """With the chips by AIVAT, by the agents that just played: they remember their solves."""
         found = np.empty(chunk.values.shape)
         for at, hand in zip(np.ndindex(*found.shape), chunk.hands(self.rules), strict=True):
-            value = self._aivat[hand.seat].value(hand.state, hand.deal)
+            try:
+                value = self._aivat[hand.seat].value(hand.state, hand.deal)
+            except InputError as error:
+                chunk = chunk.part(at[0], chunk.ended or error)
+                break
             found[at] = value if hand.seat == 0 else -value
-        return found
+        return replace(chunk, corrected=found[: len(chunk.values)])
 
     @cached_property
     def _aivat(self) -> tuple[Aivat, Aivat]:
@@ -234,23 +267,29 @@ class Match:
         play_deals(one.table, two.table, buckets, ranks, betting_plan(rules), blinds, buffers, values, history)
         return Chunk(values, cards, history)
 
-    def _play_slowly(self, deals: int, stream: np.random.SeedSequence) -> Chunk:
+    def _play_slowly(self, deals: int, stream: np.random.SeedSequence, end: float | None) -> Chunk:
         rules, rng = self.rules, np.random.default_rng(stream)
         values = np.empty((deals, PLAYERS))
         cards = np.empty((deals, PLAYERS, rules.deal_size), np.uint8)
         history = np.full((deals, PLAYERS, MOST_HISTORY), END, np.int32)
+        chunk = Chunk(values, cards, history)
         for i, seat in np.ndindex(deals, PLAYERS):
+            if i and not seat and end is not None and time.monotonic() >= end:
+                return chunk.part(i, None)
             if seat and self.duplicate:
                 cards[i, 1] = cards[i, 0]
             else:
                 cards[i, seat] = rng.permutation(rules.deck.size)[: rules.deal_size]
             agents = (self.one, self.two) if seat == 0 else (self.two, self.one)
             deal = dealt(rules, cards[i, seat].tolist())
-            state = play_hand(agents, deal, rng)
+            try:
+                state = play_hand(agents, deal, rng)
+            except InputError as error:
+                return chunk.part(i, error)
             actions = [action for taken in state.rounds for action in taken][: MOST_HISTORY - 1]
             history[i, seat, : len(actions)] = actions
             values[i, seat] = state.payoffs(deal)[seat]
-        return Chunk(values, cards, history)
+        return chunk
 
 
 def is_memoryless(agent: Agent) -> bool:
@@ -298,7 +337,8 @@ def match(
 
     `game` is for functions and named agents, if the opponent has none; `menu` is the bet menu of named agents. `aivat`
     adds an estimate with less variance (`measure/aivat.py`); `log` is a file for all hands (`logs.py`); `progress` gets
-    the fraction done. After some `minutes` no more hands begin; the result says how many were played. There are 100,000
+    the fraction done. After some `minutes` no more hands begin; the result says how many were played, and why the last
+    deal was left out if an agent of a file did not answer (`ended`). There are 100,000
     `hands` by default. `boards` values all pairs of holes on as many random boards instead of dealing hands, for two
     agents that play the same betting tree (`board_match.py`).
 
@@ -326,9 +366,12 @@ def match(
         table.play_chunk(1, np.random.SeedSequence(seed))  # compiles, on a first run
     start = time.monotonic()
     end = None if minutes is None else start + 60 * minutes
-    by_player, chips, corrected, done = Moments(PLAYERS), Moments(), Moments(), 0
+    by_player, chips, corrected, done, ended = Moments(PLAYERS), Moments(), Moments(), 0, None
     with LogWriter(log, table.rules) if log is not None else nullcontext() as writer:
         for chunk in table.play(deals, threads, end):
+            ended = chunk.ended
+            if not len(chunk.values):
+                continue
             by_player.add(chunk.values)
             chips.add(observations(chunk.values, duplicate))
             if chunk.corrected is not None:
@@ -339,6 +382,8 @@ def match(
             if progress:
                 spent = 0.0 if minutes is None else (time.monotonic() - start) / (60 * minutes)
                 progress(min(1.0, max(done / deals, spent)))
+    if ended and not done:
+        raise ended
     unit = 1000 / table.rules.big_blind
     mean, half = chips.interval(unit)
     first, second = (unit * by_player.mean).tolist()
@@ -346,6 +391,7 @@ def match(
     return MatchResult(
         (one.name, two.name), table.rules.name, PLAYERS * done, mean, half, (first, second),
         duplicate, time.monotonic() - start, comparison.as_json() if comparison else None, seed,
+        ended=str(ended) if ended else None,
     )  # fmt: skip
 
 

@@ -37,6 +37,8 @@ def print_match(found: MatchResult) -> None:
         times = found.aivat["times_smaller"]
         shrunk = f", a standard deviation {times:.1f} times smaller" if math.isfinite(times) else ", no luck left"
         say(f"by AIVAT {rate} mbb/hand{shrunk}")
+    if found.ended:
+        say(f"without the last deal: {found.ended}")
 
 
 def print_replay(found: Replay) -> None:

@@ -50,6 +50,8 @@ def _print_lower_bound(result: LocalBestResponse) -> None:
         f"local best response from the {result.from_street}{bets}: {result.hands:,} hands{holes},"
         f" {result.seconds:.1f} s, {rate_text(result.hands_per_second)} hands/s"
     )
+    if result.ended:
+        say(f"without the last hands: {result.ended}")
 
 
 def _print_exploitability(result: Exploitability) -> None:
