@@ -17,6 +17,7 @@ from rich.cells import cell_len
 import equipoise
 from equipoise.agents.agent import View
 from equipoise.cards.deck import FULL_DECK
+from equipoise.core.visible_text import visible_stream
 from equipoise.games.betting_state import CALL
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -215,6 +216,17 @@ def test_terminals_that_can_do_less(
     assert bool(re.search(r"\x1b\[[0-9;]*3[1-9]m", text)) == colours
     assert ("\x1b" in text) == (environment.get("TERM") != "dumb")
     assert text.startswith("+- " if encoding == "ascii" else "± ")
+
+
+def test_colours_pass_a_stream_that_shows_what_a_terminal_would_obey(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    raw = io.BytesIO()
+    screen = Screen(visible_stream(Terminal(raw, encoding="utf-8")), FULL_DECK)
+    with screen.thinking():
+        screen.say(screen.cards([51]), "\x1b[2J")
+    assert re.search(r"\x1b\[[0-9;]*mA.*\\x1b\[2J", raw.getvalue().decode())
+    assert raw.getvalue().count(b"\r") == 2
 
 
 def test_what_a_terminal_would_obey_is_shown() -> None:

@@ -97,7 +97,7 @@ def test_illegal_words_are_answered_and_asked_again() -> None:
         "No: a raise needs a size; type raise to 200, pot, half pot or all-in.",
         "No: a raise to 150 is too small; type call 50 or raise to 200.",
         "No: '1/0' is not understood",
-        "  all-in, shove, jam            everything",
+        "  all-in, shove, jam              everything",
     ):
         assert answer in text
     assert text.count("You may fold, call 50, raise to 200 or more, all-in 20,000.\n> ") == 7
@@ -233,7 +233,7 @@ def test_big_blinds_are_the_same_game_in_another_unit() -> None:
 
 
 def test_blinds_stacks_and_bets_are_stated() -> None:
-    assert "Blinds 50 and 100, full stacks before every hand." in play(player("call", NOLIMIT), "")[1]
+    assert "Blinds 50 and 100, full stacks every hand." in play(player("call", NOLIMIT), "")[1]
     limit = play(player("call", LIMIT), "")[1]
     assert "Blinds 5 and 10, bets of 10 and 20. Type" in limit
     assert "Hand 1: you have the button.\nYou post 5, call posts 10. Your cards: " in limit

@@ -280,7 +280,7 @@ def test_the_help_is_of_forms_that_are_understood() -> None:
         for amounts in units(rules):
             lines = help_text(amounts, limit=rules.limit).splitlines()
             assert max(map(len, lines)) <= 80
-            for form in ", ".join(line[2:30].strip() for line in lines).split(", "):
+            for form in ", ".join(line[2:32].strip() for line in lines).split(", "):
                 if form in ("?", "help", "quit"):
                     continue
                 for state in (BettingState.start(rules), BettingState.start(rules).apply(CALL)):

@@ -105,7 +105,7 @@ class _Table:
         if rules.limit:
             parts.append(f"bets of {listed([amount(size) for size in dict.fromkeys(rules.raise_sizes)], 'and')}")
         if max(rules.stacks) < UNLIMITED_STACK:
-            parts.append("full stacks before every hand")
+            parts.append("full stacks every hand")
         self.screen.say(f"{', '.join(parts)}. Type ? for help, quit to leave.")
 
     @contextmanager

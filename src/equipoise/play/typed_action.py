@@ -241,4 +241,4 @@ def help_text(amounts: Amounts, *, limit: bool) -> str:
             ("all-in, shove, jam", "everything"),
         ]
     rows += [("?, help", "this help"), ("quit", "leave; an unfinished hand does not count")]
-    return "\n".join(f"  {forms:<28}  {about}" for forms, about in rows)
+    return "\n".join(f"  {forms:<30}  {about}" for forms, about in rows)
