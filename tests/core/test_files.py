@@ -80,6 +80,17 @@ def test_a_link_with_our_name_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "precious"
 
 
+def test_remains_of_another_user_and_pipes_stay(tmp_path: Path) -> None:
+    names = [f".equipoise-tmp-{digit * 16}" for digit in "01"]
+    os.mkfifo(tmp_path / names[0])
+    if os.geteuid() == 0:
+        (tmp_path / names[1]).touch()
+        os.chown(tmp_path / names[1], 12345, -1)
+    before = sorted(remains(tmp_path))
+    remove_remains(tmp_path, older_than=0)
+    assert sorted(remains(tmp_path)) == before and names[0] in before
+
+
 def test_a_writer_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def fail(path: Path) -> None:
         path.write_text("half")

@@ -13,14 +13,14 @@ from flips import CACHE_USES
 from links import ForeignCache, Runs, harm_outputs
 
 
-@doses(quick=25, long=600)
+@doses(quick=25, long=300)
 def test_what_a_resumed_run_finds_in_its_folder_stays(tries: int, tmp_path: Path) -> None:
     tally = Tally("links runs")
     Runs(tmp_path).harm_many(tries, seeded("links", "runs"), tally)
     tally.check([DONE, REFUSED])
 
 
-@doses(quick=25, long=400)
+@doses(quick=25, long=300)
 def test_what_commands_find_in_the_place_of_their_files_stays(tries: int, tmp_path: Path) -> None:
     tally = Tally("links outputs")
     harm_outputs(tmp_path, tries, seeded("links", "outputs"), tally)
@@ -28,7 +28,7 @@ def test_what_commands_find_in_the_place_of_their_files_stays(tries: int, tmp_pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-@doses(quick=3, long=40)
+@doses(quick=3, long=30)
 def test_a_cache_that_others_can_reach_is_not_trusted(tries: int, tmp_path: Path) -> None:
     tally = Tally("foreign kernels")
     ForeignCache(tmp_path, CACHE_USES["kernels"]).harm_many(tries, seeded("foreign", "kernels"), tally)

@@ -40,7 +40,7 @@ def run() -> list[Benchmark]:
     """All benchmarks of the group."""
     rules = load_game("holdem.limit")
     cut = GameCut(build_tree(rules), random_buckets(rules, BUCKETS))
-    cache_root().mkdir(parents=True, exist_ok=True)
+    cache_root().mkdir(0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_root()) as folder:  # /tmp may be memory
         about = f"limit hold'em, disk tasks, {cut.whole.bytes() / 1e9:.2f} GB of tables"
         return [

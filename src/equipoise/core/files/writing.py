@@ -148,7 +148,9 @@ def is_temporary(name: str) -> bool:
 def _remove_if_abandoned(path: Path, older_than: float) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        if time.time() - os.fstat(descriptor).st_mtime >= older_than:
+        about = os.fstat(descriptor)
+        is_ours = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
+        if is_ours and time.time() - about.st_mtime >= older_than:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
             path.unlink()
     finally:
