@@ -152,14 +152,16 @@ def harm_outputs(folder: Path, tries: int, rng: Random, tally: Tally) -> None:
             raise done.exception
         return DONE, "" if done.exit_code in (0, TARGET_MISSED) else f"exit code {done.exit_code}"
 
-    drawn = []
-    for _ in range(tries):
+    drawn: list[tuple[tuple[str, ...], bool, dict[str, str]]] = [(command, False, {}) for command in WRITINGS]
+    for _ in range(tries - len(drawn)):
         command = rng.choice(list(WRITINGS))
         force = command[0] not in ("train", "measure") and rng.random() < 0.5
         name, what = rng.choice(WRITINGS[command]), rng.choice(HARMS)
         if (name, what) != ("run", "link to a folder"):  # the user may name one: the run is in that folder then
             drawn.append((command, force, {name: what}))
     for one, outcome, fault in isolated(drawn, attempt, guard=GUARD):
+        if outcome != DONE and not one[2]:
+            fault = fault or "refused, where nothing was in the way"
         tally.add(outcome, fault=f"{one}: {fault}" if fault else "")
 
 
@@ -177,13 +179,16 @@ class ForeignCache(Cache):
     """Caches of which a folder or a file is another user's, open to others, or a link; kernels there are planted."""
 
     def harm_many(self, tries: int, rng: Random, tally: Tally) -> None:
-        """Harm one path of a copy of the cache, run the command, and see."""
-        for _ in range(tries):
+        """Harm one path of a copy of the cache, run the command, and see: a kernel's folder and file first."""
+        drawn = [(1, "another user's"), (0, "another user's"), (1, "a link")]
+        drawn += [(rng.randrange(4), rng.choice(("another user's", "open to others", "a link"))) for _ in range(tries)]
+        for level, what in drawn[:tries]:
+            if self.scratch.is_symlink():
+                self.scratch.unlink()
             shutil.rmtree(self.scratch, ignore_errors=True)
             copy_cache(self.whole, self.scratch)
-            file = rng.choice(self.files)
-            path = self.scratch / rng.choice([file, *file.parents])
-            what = rng.choice(("another user's", "open to others", "a link"))
+            file = rng.choice([file for file in self.files if file.suffix == ".kernel"])
+            path = self.scratch / [file, *file.parents][level]
             marker, before = self.folder / "planted", self._harm(path, what)
             ended = self.run(self.scratch, guard=GUARD)
             outcome, fault = ended.word, ended.fault

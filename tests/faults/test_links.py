@@ -13,14 +13,14 @@ from flips import CACHE_USES
 from links import ForeignCache, Runs, harm_outputs
 
 
-@doses(quick=25, long=300)
+@doses(quick=12, long=300)
 def test_what_a_resumed_run_finds_in_its_folder_stays(tries: int, tmp_path: Path) -> None:
     tally = Tally("links runs")
     Runs(tmp_path).harm_many(tries, seeded("links", "runs"), tally)
     tally.check([DONE, REFUSED])
 
 
-@doses(quick=25, long=300)
+@doses(quick=12, long=300)
 def test_what_commands_find_in_the_place_of_their_files_stays(tries: int, tmp_path: Path) -> None:
     tally = Tally("links outputs")
     harm_outputs(tmp_path, tries, seeded("links", "outputs"), tally)
