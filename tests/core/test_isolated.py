@@ -137,6 +137,15 @@ def test_an_error_while_it_is_loaded_is_one_line() -> None:
         assert children() == before
 
 
+def test_a_process_that_cannot_be_started_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", full)
+    with pytest.raises(InputError, match=r"no process could be started for the bot \(Resource temporarily"):
+        isolated(str)
+
+
 def test_an_error_is_no_end() -> None:
     code = isolated(lambda question: 1 / question)
     with pytest.raises(InputError, match="ZeroDivisionError"):

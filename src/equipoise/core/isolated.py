@@ -88,6 +88,21 @@ class _Process:
         self.error: InputError | None = None  # why it has ended
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         self._has_printed = False
+        try:
+            self._fork(begin)
+        except OSError as error:
+            what = f"no process could be started for {name} ({error.strerror})"
+            raise InputError(what, remedy="end other programs, then try again") from None
+        self._poll = select.poll()
+        for descriptor in (self._connection.fileno(), self._output):
+            self._poll.register(descriptor, select.POLLIN)
+        try:
+            self.about = self._answer(deadline, lambda: "while it was loaded")
+        except BaseException:
+            self.end()
+            raise
+
+    def _fork(self, begin: Begin) -> None:
         self._connection, theirs = Pipe()
         self._output, output = os.pipe()
         for stream in (sys.stdout, sys.stderr):
@@ -98,17 +113,9 @@ class _Process:
             warnings.simplefilter("ignore")  # about threads: the child uses none of their locks
             self.pid = os.fork()
         if not self.pid:
-            _run(name, parent, theirs, output, begin)
+            _run(self.name, parent, theirs, output, begin)
         theirs.close()
         os.close(output)
-        self._poll = select.poll()
-        for descriptor in (self._connection.fileno(), self._output):
-            self._poll.register(descriptor, select.POLLIN)
-        try:
-            self.about = self._answer(deadline, lambda: "while it was loaded")
-        except BaseException:
-            self.end()
-            raise
 
     def ask(self, question: Any, deadline: float | None, when: Callable[[], str]) -> Any:
         """The answer to a question."""
