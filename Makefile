@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo play test test-all lint types imports bench docs clean
 
@@ -49,13 +49,16 @@ $(VENV)/bin/python:
 	    { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv" >&2; exit 1; }
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing Equipoise and what it needs into $(VENV) (once, about a minute):"
 	@$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
+	@echo "Installing what the tests need (once, some minutes):"
 	@$(INSTALL) --editable '.[dev,deep,cluster]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
+	@echo "Installing what the pages need (once):"
 	@$(INSTALL) --editable '.[docs]'
 	@touch $@

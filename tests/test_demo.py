@@ -46,4 +46,10 @@ def test_the_shipped_agent_is_asked_without_and_with_search(
     printed = capsys.readouterr().out
     assert asked == [demo.AGENT, demo.SEARCH]
     assert printed.index("3,000.0 ± 100.0") < printed.index("-200.0 ± 100.0")
+    assert "nothing to win" in printed
     assert equipoise.load_player(demo.SEARCH).name == demo.SEARCH
+
+
+def test_nothing_to_win_is_said_of_an_interval_below_zero_only() -> None:
+    for lbr, ci95, said in ((-200.0, 100.0, True), (-50.0, 100.0, False), (0.0, 0.0, False), (300.0, 10.0, False)):
+        assert ("nothing to win" in demo.nothing_to_win(lbr, ci95)) == said

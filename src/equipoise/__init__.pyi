@@ -42,6 +42,9 @@ from .spots.spot import Spot as Spot
 from .spots.spot import load_spot as load_spot
 from .spots.spot import read_spot as read_spot
 from .spots.solve import solve as solve
+from .spots.solve import solve_cost as solve_cost
+from .spots.cost import SolveCost as SolveCost
+from .spots.progress import SolveProgress as SolveProgress
 from .spots.solution import Solution as Solution
 from .spots.solution import NodeView as NodeView
 from .spots.report import SpotReport as SpotReport

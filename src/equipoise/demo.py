@@ -130,7 +130,9 @@ def _train() -> None:
 
 def _shipped_agent() -> None:
     print(f"4. The shipped agent {AGENT}: no-limit hold'em, 200 big blinds deep; tables of its buckets are built once")
-    matches, bounds = _matches(equipoise.load_player(AGENT)), [_bound(name) for name in LBR_MINUTES]
+    with stage_bar("loading the agent"):
+        agent = equipoise.load_player(AGENT)
+    matches, bounds = _matches(agent), [_bound(name) for name in LBR_MINUTES]
     table = Table("What it is worth, mbb/hand ± 95%", ["", "mbb/hand", "hands"])
     for result in matches:
         rate = win_rate_text(result.mbb_per_hand, result.ci95)
@@ -139,11 +141,16 @@ def _shipped_agent() -> None:
         row = f"{bound.lbr:,.1f} ± {bound.ci95:,.1f}"
         table.add_row(f"loses to local best response from the turn, {name}", row, f"{bound.hands:,}")
     print_table(table)
-    print("Local best response is a lower bound on exploitability. Below zero, it finds nothing to win.\n")
+    print(f"Local best response is a lower bound on exploitability.{nothing_to_win(bounds[-1].lbr, bounds[-1].ci95)}\n")
+
+
+def nothing_to_win(lbr: float, ci95: float) -> str:
+    """A sentence about the bound with search, if its interval lies below zero."""
+    return " Below zero, as with search here, it finds nothing to win." if lbr + ci95 < 0 else ""
 
 
 def _bound(name: str) -> LocalBestResponse:
-    with stage_bar() as progress:
+    with stage_bar(f"local best response against {name}") as progress:
         return equipoise.local_best_response(name, from_street="turn", minutes=LBR_MINUTES[name], progress=progress)
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from equipoise.cli.render import compiling
 from equipoise.cli.render.compiling import CompilingNotice
-from equipoise.cli.render.spot import seconds_left
 from equipoise.core.compiling import on_compile
 
 COUNT = """
@@ -137,19 +136,6 @@ def test_listeners_hear_the_start_and_the_end(monkeypatch: pytest.MonkeyPatch) -
 
     assert doubled(np.int64(3)) == 6
     assert heard == ["doubled", "end"]
-
-
-def test_the_time_left_follows_the_trend() -> None:
-    """Exploitability 100 / n at ten iterations a second: 1% comes after 100 iterations, ten seconds."""
-    history = [(n, n / 10, 100 / n) for n in (10, 20, 30, 40)]
-    assert seconds_left(history, 1.0, 10_000) == pytest.approx(6.0)
-    assert seconds_left(history, 1.0, 60) == pytest.approx(2.0)  # the last iteration comes first
-    assert seconds_left(history, 0.0, 100) == pytest.approx(6.0)  # no target: all iterations
-    assert seconds_left(history[:1], 1.0, 100) == pytest.approx(9.0)  # no trend yet
-    rising = [(n, n / 10, 1.0 * n) for n in (10, 20)]
-    assert seconds_left(rising, 1.0, 100) == pytest.approx(8.0)
-    flat = [(10, 1.0, 5.0), (20, 2.0, 4.999999)]
-    assert seconds_left(flat, 0.001, 1000) == pytest.approx(98.0)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from equipoise.agents.named import load_player
 from equipoise.agents.table import TableAgent
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.betting_state import CALL, FOLD
+from equipoise.measure import lbr
 from equipoise.measure.lbr import considered_raises, read_bets
 from equipoise.strategy.profile import Profile
 from equipoise.tree.betting_tree import build_tree
@@ -203,12 +204,27 @@ def test_minutes_end_it_and_progress_is_told() -> None:
     agent = random_agent("kuhn", 1).table
     result = local_best_response(agent, minutes=0.005, threads=1, progress=lambda *step: told.append(step))
     assert result.hands >= 20
-    assert {stage for stage, _ in told} == {"local best response"}
+    assert told[0][0] == "local best response"
+    assert {stage for stage, _ in told} <= {"local best response", "finishing the hands that have begun"}
     assert 0 < told[-1][1] <= 1
     again = local_best_response(agent, hands=result.hands, threads=2)
     assert again.player_values == result.player_values
     capped = local_best_response(agent, minutes=1, hands=30, threads=1)
     assert capped.hands == 30
+
+
+def test_progress_is_told_by_the_clock_while_long_hands_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against search, twenty hands may take minutes: the share of the limit is told meanwhile, then that of the hands."""
+    now, told = [0.0], list[tuple[str, float]]()
+    monkeypatch.setattr(lbr.time, "monotonic", lambda: now[0])
+    for seconds, done, hands in ((15.0, 0, None), (45.0, 20, None), (90.0, 20, 80), (120.0, 60, 80), (200.0, 80, 80)):
+        now[0] = seconds
+        lbr._report(lambda *step: told.append(step), done, hands, 0.0, 60.0)
+    late = "finishing the hands that have begun"
+    assert told[:4] == [(lbr.STAGE, 0.25), (lbr.STAGE, 0.75), (late, 0.25), (late, 0.75)]
+    told.clear()
+    lbr._report(lambda *step: told.append(step), 30, 120, 0.0, None)
+    assert told == [(lbr.STAGE, 0.25)]
 
 
 def test_what_json_says() -> None:

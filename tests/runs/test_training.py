@@ -21,6 +21,7 @@ import equipoise
 from containers import read_container
 from equipoise import InputError, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
+from equipoise.core.progress import TimeLeft
 from equipoise.games.gamedef import write_gamedef
 from equipoise.runs import cost
 from equipoise.runs.folder import RunFolder, load_checkpoint
@@ -413,6 +414,21 @@ def test_looks_and_measurements_reach_the_caller_and_the_file(tmp_path: Path) ->
     assert all(row.regret > 0 and row.visited == 1 and row.iterations_per_second > 0 for row in seen)
     with pytest.raises(InputError, match="measure"):
         run(tmp_path / "new", 10, recipe=wanted)
+
+
+def test_the_time_left_is_the_rest_of_the_limit_or_that_of_the_iterations(tmp_path: Path) -> None:
+    seen: list[TrainingProgress] = []
+    done = equipoise.train("leduc", tmp_path / "minutes", minutes=0.02, threads=1, on_progress=seen.append)
+    assert done.stopped == "minutes"
+    assert [row.seconds_left for row in seen] == [max(0.0, 1.2 - row.seconds) for row in seen]
+    seen.clear()
+    run(tmp_path / "iterations", 2000, recipe=recipe(), on_progress=seen.append, pause=0.001)
+    now = [0.0]
+    left = TimeLeft(lambda: now[0])
+    for row in seen:
+        now[0] = row.seconds
+        left.update(row.iteration / 2000)
+        assert row.seconds_left == left.seconds
 
 
 def test_a_lower_bound_is_not_called_exploitability(tmp_path: Path) -> None:

@@ -319,9 +319,8 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_interrupting_keeps_what_there_is() -> None:
-    def stop(iteration: int, seconds: float, left: float) -> None:
-        del seconds, left
-        if iteration >= 20:
+    def stop(now: equipoise.SolveProgress) -> None:
+        if now.iteration >= 20:
             raise KeyboardInterrupt
 
     solution = equipoise.solve(river(), target=0, threads=1, on_progress=stop)

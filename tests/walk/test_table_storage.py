@@ -191,9 +191,8 @@ def test_locks_are_kept() -> None:
 
 
 def test_a_solution_file_of_16_bits_opens_and_shows_the_same(tmp_path: Path) -> None:
-    def stop(iteration: int, seconds: float, left: float) -> None:
-        del seconds, left
-        if iteration >= 20:
+    def stop(now: equipoise.SolveProgress) -> None:
+        if now.iteration >= 20 and now.measured:
             raise KeyboardInterrupt
 
     spot = read_spot(TURN)

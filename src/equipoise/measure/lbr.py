@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import sqrt
@@ -39,7 +39,7 @@ from equipoise.core.errors import InputError, check_count, check_minutes, shown
 from equipoise.core.isolated import TimeUpError
 from equipoise.core.jit import F64, U8
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Fraction, Progress, stage
+from equipoise.core.progress import Progress, stage
 from equipoise.core.workers import workers
 from equipoise.games.bet_menu import ALL_IN, MIN, MOST_FRACTION, Size, round_half_away
 from equipoise.games.betting_state import CALL, FOLD, BettingState
@@ -49,6 +49,7 @@ from equipoise.measure.stats import Moments, apply_control_variates, t975
 
 HANDS = 10_000
 LEAST_HANDS = 4
+STAGE, LOOK = "local best response", 1.0  # what progress is called; seconds between two reports
 CHUNK = 20  # hands that share a stream of random numbers
 GRACE, LEAST_GRACE = 0.1, 1.0  # of the time, and seconds: in which a user's agent may finish its last hands
 CONTROLS = 4  # control variates of a hand
@@ -159,14 +160,13 @@ def local_best_response(
     started = time.monotonic()
     most = HANDS if hands is None and minutes is None else hands
     end = None if minutes is None else started + 60 * minutes
-    tick = stage(progress, "local best response") or (lambda _fraction: None)
     if end is not None:
         set_deadline(player, end + LEAST_GRACE + GRACE * (end - started))
     responder.prepare()
     turns = [Moments(1 + CONTROLS) for _ in range(TURNS)]
     ended = None
     try:
-        for played in _on_cores(responder, most, seed, threads, started, end, tick):
+        for played in _on_cores(responder, most, seed, threads, started, end, progress):
             for turn, moments in enumerate(turns):
                 moments.add(np.array(played[turn::TURNS]))
     except TimeUpError as error:
@@ -237,7 +237,13 @@ def considered_raises(state: BettingState, bets: Sequence[Size]) -> list[int]:
 
 
 def _on_cores(
-    responder: Responder, hands: int | None, seed: int, threads: int, started: float, end: float | None, tick: Fraction
+    responder: Responder,
+    hands: int | None,
+    seed: int,
+    threads: int,
+    started: float,
+    end: float | None,
+    progress: Progress | None,
 ) -> Iterator[list[Played]]:
     """The result of each hand, in order, in chunks.
 
@@ -258,11 +264,23 @@ def _on_cores(
                 begun += count
             if not waiting:
                 return
-            values = waiting.popleft().result()
+            first = waiting.popleft()
+            while not wait([first], LOOK).done:
+                _report(progress, done, hands, started, end)
+            values = first.result()
             done += len(values)
-            by_time = 0.0 if end is None else (time.monotonic() - started) / max(end - started, 1e-9)
-            tick(min(max(by_time, 0.0 if hands is None else done / hands), 1.0))
+            _report(progress, done, hands, started, end)
             yield values
+
+
+def _report(progress: Progress | None, done: int, hands: int | None, started: float, end: float | None) -> None:
+    """Report the share of the hands or of the time that is done, the larger one."""
+    if progress:
+        now = time.monotonic()
+        by_time = 0.0 if end is None else (now - started) / max(end - started, 1e-9)
+        by_hands = 0.0 if hands is None else done / hands
+        late = by_time > 1 and by_hands < 1
+        progress("finishing the hands that have begun" if late else STAGE, by_hands if late else max(by_time, by_hands))
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ Ctrl-C and SIGTERM stop it after the current iteration and keep the solution so 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import ceil, inf
@@ -18,14 +19,17 @@ from equipoise.core.wording import size_text
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
+from equipoise.spots.cost import SolveCost, cost_of_solve, usual_iterations
 from equipoise.spots.problem import Menu, Problem, read_problem
+from equipoise.spots.progress import EndEstimate, SolveProgress
 from equipoise.spots.solution import SUFFIX, Solution, SolverState
 from equipoise.spots.spot import Spot
 from equipoise.spots.trend import Measurement, iteration_at
 from equipoise.walk.table_storage import storage_name, table_type
 
 FIRST_MEASUREMENT = 10
-OnProgress = Callable[[int, float, float], None]  # iteration, seconds, exploitability in percent
+PIECE = 0.5  # seconds of iterations between two reports
+OnProgress = Callable[[SolveProgress], None]
 
 
 def solve(
@@ -49,6 +53,9 @@ def solve(
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is
     for a no-limit game: a built-in menu's name, a TOML file, or a `[betting]` table (default: the standard menu).
     `storage` is the type of the tables: float32, or int16 for half the memory (see walk/table_storage.py).
+    `on_progress` gets a `SolveProgress` before the first iteration, about twice a second, and after each measurement.
+    Without it, a solve of over a gigabyte or a minute begins with a warning that says what it takes; `solve_cost` tells
+    beforehand.
     """
     stored = table_type(storage)
     check_count(iterations, "iterations")
@@ -68,6 +75,9 @@ def solve(
         )
     engine = problem.engine(threads, stored=stored)
     _warm_up(variant, stored, engine.in_threads)
+    cost = cost_of_solve(problem, target, iterations, variant, threads, storage, resumable=resumable)
+    if cost.heavy and on_progress is None:
+        warnings.warn(cost.hint, stacklevel=2)
     earlier = what if isinstance(what, Solution) and continues(what, variant, storage) else None
     if earlier and earlier.state:
         state = {name: table.copy() for name, table in earlier.state.arrays().items()}
@@ -76,7 +86,27 @@ def solve(
         solver = VectorCFR(engine, variant)
         for table in (solver.current, solver.average):
             problem.lock_tables(engine, table)
-    return _run(problem, solver, target, iterations, on_progress, resumable=resumable, earlier=earlier)
+    return _run(problem, solver, cost, target, iterations, on_progress, resumable=resumable, earlier=earlier)
+
+
+def solve_cost(
+    what: Spot | GameRules | Problem | Solution | str | Path,
+    *,
+    target: float | None = None,
+    iterations: int = 10_000,
+    variant: str = "practical",
+    menu: Menu | None = None,
+    threads: int = 0,
+    storage: str = "float32",
+    resumable: bool = False,
+) -> SolveCost:
+    """What a solve with these options would take: its tree, memory, file, and about how many seconds."""
+    table_type(storage)
+    problem = problem_of(what, menu)
+    target = problem.target if target is None else target
+    threads = thread_count(threads)
+    _warm_up(variant, table_type(storage), threads > 1)
+    return cost_of_solve(problem, target, iterations, variant, threads, storage, resumable=resumable, timed=True)
 
 
 def continues(solution: Solution, variant: str, storage: str) -> bool:
@@ -139,6 +169,7 @@ class _StopError(Exception):
 def _run(
     problem: Problem,
     solver: VectorCFR,
+    cost: SolveCost,
     target: float,
     iterations: int,
     on_progress: OnProgress | None,
@@ -153,23 +184,41 @@ def _run(
         history = list(earlier.history)
     reached = bool(history) and history[-1][2] <= target
     stopped = "iterations" if target > 0 and not reached else "target"  # no target asks for all iterations
+    begun, resumed = time.perf_counter(), solver.iteration
+    end = EndEstimate(target, iterations, resumed + min(usual_iterations(target), iterations))
+    told = -inf
     with stopping() as asked:
 
         def stop_if_asked(_iteration: int) -> None:
             if asked.is_set():
                 raise _StopError
 
+        def tell(*, measured: bool = False) -> None:
+            nonlocal told
+            now = time.perf_counter()
+            if on_progress and (measured or now - told >= PIECE):
+                told = now
+                left = end.seconds_left(solver.iteration - resumed, solver.iteration, now - begun)
+                percent = history[-1][2] if history else None
+                on_progress(SolveProgress(cost, solver.iteration, now - start, percent, left, measured))
+
         def measure() -> float:
             left = 100 * solver.exploitability() / problem.unit
             history.append((solver.iteration, time.perf_counter() - start, left))
-            if on_progress:
-                on_progress(*history[-1])
+            end.measured(history)
+            tell(measured=True)
             return left
 
         solver.on_iteration = stop_if_asked
         try:
+            tell()
             while solver.iteration < iterations and not reached:
-                solver.run(min(_next_measurement(history, target), iterations - solver.iteration))
+                stop = min(solver.iteration + _next_measurement(history, target), iterations)
+                while solver.iteration < stop:  # in pieces, so that a large spot can report and stop in between
+                    done = solver.iteration - resumed
+                    pace = (time.perf_counter() - begun) / done if done else PIECE
+                    solver.run(min(max(1, int(PIECE / pace)), stop - solver.iteration))
+                    tell()
                 if measure() <= target:
                     stopped = "target"
                     break

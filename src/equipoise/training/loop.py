@@ -19,7 +19,7 @@ from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
-from equipoise.core.progress import Progress, Say
+from equipoise.core.progress import Progress, Say, TimeLeft
 from equipoise.core.signals import stopping
 from equipoise.core.wording import size_text
 from equipoise.runs.cost import MOST_SLOTS, Cost, cost_of
@@ -253,6 +253,7 @@ class _Training:
         self.seconds = 0.0
         self.last = TrainingProgress(0, 0.0, 0, 0.0, 0.0)
         self.progress_cost = 0.0
+        self.left = TimeLeft(lambda: self.seconds)  # until the last iteration
         self.measured_at = 0.0  # training seconds
         self.saved_at = time.monotonic()
         self.saved: int | None = None  # iteration of the newest checkpoint
@@ -268,6 +269,7 @@ class _Training:
             **(checkpoint.measured if checkpoint else Measured())._asdict(),
         )  # fmt: skip
         self.measured_at = self.seconds
+        self.left = TimeLeft(lambda: self.seconds, self._share())
         self.log(self._plan(checkpoint))
 
     def _restore(self, checkpoint: Checkpoint) -> Checkpoint:
@@ -360,7 +362,8 @@ class _Training:
             found = Measured.of({name: self.measure(trainee.strategy(name)) for name in names})
             self.measured_at = self.seconds
         age = None if self.saved is None else time.monotonic() - self.saved_at
-        rest = {"seconds_left": self._left(rates[0]), "checkpoint_age": age, **figures, **found._asdict()}
+        self.left.update(self._share())
+        rest = {"seconds_left": self._left(), "checkpoint_age": age, **figures, **found._asdict()}
         now = TrainingProgress(trainee.iteration, self.seconds, trainee.nodes, rates[0], rates[1], **rest)
         self.folder.add_metrics(now.as_json())
         known = found if any(value is not None for value in found) else before.measured
@@ -368,12 +371,15 @@ class _Training:
         if self.on_progress:
             self.on_progress(self.last)
 
-    def _left(self, rate: float) -> float | None:
-        """Seconds until the run ends, at this rate."""
-        ends = [] if self.stop.minutes is None else [60 * self.stop.minutes - self.seconds]
-        if self.stop.iterations is not None and rate > 0:
-            ends.append((self.stop.iterations - self.trainee.iteration) / rate)
-        return max(0.0, min(ends)) if ends else None
+    def _share(self) -> float:
+        """The share of the iterations that are done; 0 if the run has no last one."""
+        return self.trainee.iteration / self.stop.iterations if self.stop.iterations else 0.0
+
+    def _left(self) -> float | None:
+        """Seconds of training until the run ends: what the limit leaves, or what the last iteration is away."""
+        ends = [] if self.stop.minutes is None else [60 * self.stop.minutes - self.seconds, self.left.seconds]
+        known = [end for end in ends or [self.left.seconds] if end is not None]
+        return max(0.0, min(known)) if known else None
 
     def _save(self) -> None:
         trainee = self.trainee

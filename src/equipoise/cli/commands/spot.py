@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise.cli.app import Json, Threads, examples, given, miss_target, noun, print_json, refuse_options
 from equipoise.cli.files import Force, check_output
+from equipoise.cli.render.progress import stage_bar, tell
 
 if TYPE_CHECKING:
+    from equipoise.spots.problem import Problem
+    from equipoise.spots.progress import SolveProgress
     from equipoise.spots.solution import Solution
 
 spot = noun("spot", "Solve postflop spots and small games, and study solutions.")
@@ -29,6 +32,7 @@ Png = Annotated[str, typer.Option("--png", metavar="FILE", help="Also draw a pic
 @spot.command(
     epilog=examples(
         "equipoise spot solve turn",
+        "equipoise spot solve flop --dry-run",
         "equipoise spot solve leduc",
         "equipoise spot solve turn.solution --target 0.05 --out better.solution",
     )
@@ -61,6 +65,9 @@ def solve(
             "--resumable", help="Save the solve's tables, so that a later solve can continue: a file 8 times as large."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what the solve would take (memory, file, time), and do not solve.")
+    ] = False,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="Also show each hand's strategy, EV and equity.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -75,8 +82,12 @@ def solve(
 
     earlier = equipoise.Solution.load(what) if what.endswith(SUFFIX) else None
     problem = problem_of(earlier or what, menu)
+    if dry_run:
+        _print_cost(problem, as_json=as_json, target=target, iterations=iterations, variant=variant, threads=threads,
+                    storage=storage, resumable=resumable)  # fmt: skip
+        return
     saved = out or f"{problem.name}{SUFFIX}"
-    if not any(given(context, name) for name in ("force", "iterations", "variant", "storage", "keep_regrets")):
+    if not any(given(context, name) for name in ("force", "iterations", "variant", "storage", "resumable")):
         there = solved_already(saved, problem, target)
         if there:
             screen.say_it_is_there(saved)
@@ -85,7 +96,7 @@ def solve(
     check_output(saved, force=force)
     if earlier:
         screen.say_how_it_starts(what, earlier, continues=continues(earlier, variant, storage))
-    with screen.solve_progress(problem, storage, target, iterations, quiet=as_json) as on_progress:
+    with screen.solve_progress(problem, quiet=as_json) as on_progress:
         solution = equipoise.solve(
             earlier or problem,
             target=target,
@@ -103,6 +114,19 @@ def solve(
         raise KeyboardInterrupt
     if solution.stopped == "iterations":
         miss_target(f"after {solution.iterations:,} iterations the target of {solution.target:g}% is not reached")
+
+
+def _print_cost(problem: Problem, *, as_json: bool, target: float | None, **options: Any) -> None:
+    import equipoise
+    from equipoise.cli.render import spot as screen
+
+    with stage_bar("estimating"):
+        cost = equipoise.solve_cost(problem, target=target, **options)
+    if as_json:
+        print_json(cost.as_json())
+    else:
+        wanted = problem.target if target is None else target
+        screen.print_cost(problem.name, cost, wanted, screen.percent_unit(problem))
 
 
 def _print(solution: Solution, saved: str, *, by_hand: bool, as_json: bool) -> None:
@@ -194,15 +218,29 @@ def report(
     from equipoise.spots.report import flop_report, read_flops, runout_report, save_csv, spot_of
 
     if on:
-        found = flop_report(
-            spot_of(file),
-            read_flops(on),
-            line,
-            on_flop=_say_flop,
-            target=target,
-            iterations=iterations,
-            threads=threads,
-        )
+        with stage_bar("solving") as progress:
+            here = ""
+
+            def say_flop(done: int, flops: int, flop: str) -> None:
+                nonlocal here
+                here = f"flop {done + 1} of {flops}"
+                tell(f"{here}: {flop}")
+
+            def show(now: SolveProgress) -> None:
+                if now.cost.heavy and here.startswith("flop 1 ") and now.percent is None and not now.iteration:
+                    tell(screen.heavy_line(now.cost))
+                progress(here, now.fraction)
+
+            found = flop_report(
+                spot_of(file),
+                read_flops(on),
+                line,
+                on_flop=say_flop,
+                target=target,
+                iterations=iterations,
+                threads=threads,
+                on_progress=show,
+            )
     else:
         found = runout_report(equipoise.Solution.load(file), line, board)
     found = found.sorted_by(sort)
@@ -216,11 +254,6 @@ def report(
         print_json(found.as_json())
     else:
         screen.print_report(found, sort)
-
-
-def _say_flop(done: int, flops: int, flop: str) -> None:
-    """A line of progress."""
-    print(f"flop {done + 1} of {flops}: {flop}", file=sys.stderr)
 
 
 @spot.command(epilog=examples("equipoise spot solve turn", "equipoise spot walk turn.solution"))

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from equipoise.cards.action_style import SELDOM, action_symbols
-from equipoise.cli.render.progress import PAUSE
+from equipoise.cli.render.progress import status_line, tell
 from equipoise.cli.render.spot_grid import print_grid, print_legend
 from equipoise.cli.render.tables import duration, layout_width
-from equipoise.core.visible_text import drawing_stream, shell_word, visible
+from equipoise.core.visible_text import shell_word, visible
 from equipoise.core.wording import size_text
-from equipoise.spots.trend import Measurement, iteration_at
 
 if TYPE_CHECKING:
+    from equipoise.spots.cost import SolveCost
     from equipoise.spots.problem import Problem
+    from equipoise.spots.progress import SolveProgress
     from equipoise.spots.report import SpotReport
     from equipoise.spots.solution import NodeView, Solution
 
 NEVER_REACHED = "never reached: play does not come here, so there are no numbers to show"
-_LIVE = 0.5
 
 
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
@@ -160,43 +159,63 @@ def _spaced(cards: str) -> str:
     return " ".join(cards[i : i + 2] for i in range(0, len(cards), 2))
 
 
-def seconds_left(history: Sequence[Measurement], target: float, iterations: int) -> float:
-    """How long a solve still takes: the trend since half of its iterations, followed to the target or the last one."""
-    now, spent, _ = history[-1]
-    half = next((row for row in history if 2 * row[0] >= now), history[0])
-    last = min(iterations, iteration_at(target, half, history[-1]))
-    pace = (spent - half[1]) / (now - half[0]) if now > half[0] else spent / now
-    return pace * max(0.0, last - now)
-
-
 @contextmanager
-def solve_progress(
-    problem: Problem, storage: str, target: float | None, iterations: int, *, quiet: bool
-) -> Iterator[Callable[[int, float, float], None]]:
+def solve_progress(problem: Problem, *, quiet: bool) -> Iterator[Callable[[SolveProgress], None]]:
     """Print the size of a solve, then its progress with the time left, on standard error."""
-    unit = "% of the pot" if problem.spot else "% of the big blind"
-    if not quiet:
-        from equipoise.walk.table_storage import table_type
+    menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
+    begun = False
+    with status_line("solving") as lines:
 
-        boards, nodes = len(problem.cards.cards), len(problem.tree)
-        size = size_text(problem.memory_bytes(stored=table_type(storage)))
-        menu = f"menu {problem.tree.menu.name}, " if problem.tree.menu and problem.tree.menu.name else ""
-        print(f"{menu}{nodes} betting nodes, {boards} boards, {size}", file=sys.stderr)
-    live = sys.stderr.isatty()
-    last, printed = time.monotonic(), False
-    wanted = problem.target if target is None else target
-    history: list[Measurement] = []
+        def show(now: SolveProgress) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                if not quiet:
+                    tell(menu + size_line(now.cost))
+                if now.cost.heavy:
+                    tell(heavy_line(now.cost))
+            lines.show(lambda: progress_text(now, problem))
 
-    def show(iteration: int, seconds: float, left: float) -> None:
-        nonlocal last, printed
-        history.append((iteration, seconds, left))
-        if not quiet and time.monotonic() - last > (_LIVE if live else PAUSE):
-            last, printed = time.monotonic(), True
-            text = f"iteration {iteration:,}  {duration(seconds)}  exploitability {left:.3f}{unit}"
-            text += f"  {duration(seconds_left(history, wanted, iterations))} left"
-            file = drawing_stream(sys.stderr)
-            print(f"\r{text:<78}" if live else text, end="" if live else "\n", file=file, flush=True)
+        yield show
 
-    yield show
-    if printed and live:
-        print(file=sys.stderr)
+
+def size_line(cost: SolveCost) -> str:
+    """What a solve takes, in a line."""
+    tree = f"{cost.nodes:,} betting nodes, {cost.boards:,} boards"
+    return f"{tree}: {size_text(cost.memory_bytes)} of memory, a file of {size_text(cost.file_bytes)}{cost.time_text}"
+
+
+def heavy_line(cost: SolveCost) -> str:
+    """Said before a heavy solve."""
+    return f"this is a heavy solve: {lighter(cost)}"
+
+
+def lighter(cost: SolveCost) -> str:
+    """What would make a solve lighter."""
+    halved = f"--storage int16 needs {size_text(cost.int16_memory_bytes)}, " if cost.storage != "int16" else ""
+    return f"{halved}fewer bet sizes, a cap on raises or narrower ranges need less; --dry-run tells without solving"
+
+
+def print_cost(name: str, cost: SolveCost, target: float, unit: str) -> None:
+    """What a solve would take, of `--dry-run`."""
+    print(f"{name}: {cost.nodes:,} betting nodes on {cost.boards:,} boards, {cost.infosets:,} information sets")
+    other = "" if cost.storage == "int16" else f" ({size_text(cost.int16_memory_bytes)} with --storage int16)"
+    print(f"memory   {size_text(cost.memory_bytes)}{other}")
+    print(f"file     {size_text(cost.file_bytes)}")
+    goal = f"to {target:g}{unit}, with {cost.iterations:,} iterations" if target else f"{cost.iterations:,} iterations"
+    print(f"time     {cost.time_text.removeprefix(', ')}: {goal}; an estimate, which the solve refines")
+    if cost.heavy:
+        print(f"lighter  {lighter(cost)}")
+
+
+def progress_text(now: SolveProgress, problem: Problem) -> str:
+    """A solve at one moment."""
+    text = f"iteration {now.iteration:,}  {duration(now.seconds)}"
+    if now.percent is not None:
+        text += f"  exploitability {now.percent:.3f}{percent_unit(problem)}"
+    return text if now.seconds_left is None else f"{text}  about {duration(now.seconds_left)} left"
+
+
+def percent_unit(problem: Problem) -> str:
+    """What percentages are of."""
+    return "% of the pot" if problem.spot else "% of the big blind"

@@ -106,11 +106,10 @@ def solve_game_rows(game: str, until: float) -> list[dict[str, Any]]:
     nodes = int(np.diff(tree.street_first)[street].sum())  # of all boards, each with all holes
     rows: list[dict[str, Any]] = []
 
-    def record(iteration: int, seconds: float, percent: float) -> None:
+    solution = solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1)
+    for iteration, seconds, percent in solution.history:
         row = {"iteration": iteration, "seconds": seconds, "nodes": 2 * iteration * nodes}
         rows.append({**row, "exploitability_mbb": 10 * percent})
-
-    solve(problem, target=until / 10, iterations=ITERATIONS, variant="cfr+", threads=1, on_progress=record)
     return rows
 
 
