@@ -141,7 +141,7 @@ def test_a_solution_that_is_there_is_shown_and_stays(tmp_path: Path, monkeypatch
     exactness = first["exploitability_mbb"] / 10
     assert spot("solve", "kuhn", "--target", str(2 * exactness))
     others = (["--target", str(exactness / 2)], ["--target", "0"], ["--variant", "cfr"], ["--storage", "int16"])
-    for options in (*others, ["--keep-regrets"], ["--iterations", "20"]):
+    for options in (*others, ["--resumable"], ["--iterations", "20"]):
         assert "is there already" in refusal("spot", "solve", "kuhn", *options)
     assert "is there already" in refusal("spot", "solve", "leduc", "--out", "kuhn.solution")
     assert file.read_bytes() == kept

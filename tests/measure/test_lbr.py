@@ -214,7 +214,7 @@ def test_minutes_end_it_and_progress_is_told() -> None:
 
 
 def test_progress_is_told_by_the_clock_while_long_hands_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against search, twenty hands may take minutes: the share of the limit is told meanwhile, then that of the hands."""
+    """Against search, twenty hands may take minutes: the share of the limit is told, then that of the hands."""
     now, told = [0.0], list[tuple[str, float]]()
     monkeypatch.setattr(lbr.time, "monotonic", lambda: now[0])
     for seconds, done, hands in ((15.0, 0, None), (45.0, 20, None), (90.0, 20, 80), (120.0, 60, 80), (200.0, 80, 80)):
