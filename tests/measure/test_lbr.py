@@ -204,7 +204,6 @@ def test_minutes_end_it_and_progress_is_told() -> None:
     agent = random_agent("kuhn", 1).table
     result = local_best_response(agent, minutes=0.005, threads=1, progress=lambda *step: told.append(step))
     assert result.hands >= 20
-    assert told[0][0] == "local best response"
     assert {stage for stage, _ in told} <= {"local best response", "finishing the hands that have begun"}
     assert 0 < told[-1][1] <= 1
     again = local_best_response(agent, hands=result.hands, threads=2)
