@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo play test test-all lint types imports bench docs clean
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= python3.11
+NOT_LOWEST := deep cluster experiments faults test_pages.py  # extras; long ones; pages of the newest versions
+
+.PHONY: demo play test test-all test-lowest lint types imports bench docs clean
 
 demo: $(VENV)/.base
 	@$(BIN)/equipoise warm-up
@@ -20,6 +24,9 @@ test: lint types imports
 
 test-all: lint types imports
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "slow or not slow"
+
+test-lowest: $(LOWEST)/.dev
+	@$(LOWEST)/bin/python -m pytest -q -n $(JOBS) --dist worksteal tests $(addprefix --ignore=tests/,$(NOT_LOWEST))
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -39,7 +46,7 @@ docs: $(VENV)/.docs
 	@echo "open build/docs/index.html"
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,4 +68,14 @@ $(VENV)/.dev: $(VENV)/.base
 $(VENV)/.docs: $(VENV)/.dev
 	@echo "Installing what the pages need (once):"
 	@$(INSTALL) --editable '.[docs]'
+	@touch $@
+
+$(LOWEST)/.dev: pyproject.toml tests/helpers/lowest_versions.py
+	@$(LOWEST_PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	    { echo "This needs Python 3.11, the lowest; name it with: make test-lowest LOWEST_PYTHON=..." >&2; exit 1; }
+	@echo "Setting up $(LOWEST) with the lowest versions (once)..."
+	@rm -rf $(LOWEST) && $(LOWEST_PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python tests/helpers/lowest_versions.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
+	    --editable '.[dev]'
 	@touch $@

@@ -13,7 +13,7 @@ from typer.main import get_command
 from equipoise.core.errors import InputError, shown
 
 Abort = typer.Abort
-UsageError: Any = typer.BadParameter.__base__  # click's own; newer versions of typer have their copy of click
+UsageError: Any = typer.BadParameter.__base__  # of the copy of click that typer has
 _COULD_NOT = re.compile(r"'(?P<value>.*)' is not a valid (?P<kind>integer|float)( range)?\.?", re.DOTALL)
 _TOO_MANY = re.compile(r"Got unexpected extra arguments?(\(s\))? \((?P<words>.*)\)", re.DOTALL)
 _KINDS = {"integer": "a whole number", "float": "a number"}
@@ -21,7 +21,7 @@ _KINDS = {"integer": "a whole number", "float": "a number"}
 
 def asks_for_help(error: Any) -> bool:
     """Is it a noun without a verb? The parser then shows all verbs."""
-    return type(error).__name__ == "NoArgsIsHelpError"  # older versions of click show them without an error
+    return type(error).__name__ == "NoArgsIsHelpError"
 
 
 def usage_error(error: Any, app: typer.Typer, words: Sequence[str] = ()) -> InputError:
