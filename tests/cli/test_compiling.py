@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from clocks import Clock
 from equipoise.cli.render import compiling
 from equipoise.cli.render.compiling import CompilingNotice
 from equipoise.core.compiling import on_compile
+from waiting import wait_until
 
 COUNT = """
 import sys
@@ -77,11 +79,7 @@ def notice(monkeypatch: pytest.MonkeyPatch) -> CompilingNotice:
 
 
 def wait_for(found: io.StringIO, text: str) -> None:
-    for _ in range(500):
-        if text in found.getvalue():
-            return
-        time.sleep(0.01)
-    raise AssertionError(found.getvalue())
+    wait_until(lambda: text in found.getvalue(), f"{text!r} on the screen")
 
 
 def test_a_pipe_gets_one_line(notice: CompilingNotice, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +100,10 @@ def test_a_terminal_sees_it_move_and_go(notice: CompilingNotice, monkeypatch: py
     notice.follow(["spot", "solve", "turn"])
     err = Screen()
     monkeypatch.setattr(sys, "stderr", err)
+    clock = Clock(monkeypatch, "equipoise.cli.render.compiling")
     notice._begin("one")
     for sign in "/-":
+        clock.now += compiling.TICK
         wait_for(err, f"\r{sign} compiling, once, about 9 seconds: 0 s")
     notice._end()
     line = "| compiling, once, about 9 seconds: 0 s"

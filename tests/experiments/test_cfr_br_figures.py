@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from clocks import Clock
 from equipoise import InputError, exploitability, load_recipe, match
 from equipoise.agents.blueprint import blueprint
 from equipoise.agents.named import load_player
@@ -58,18 +57,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Scale:
 def steady_clock() -> Iterator[None]:
     """Training time by iterations, not by a machine that may be busy."""
     with pytest.MonkeyPatch.context() as patch:
-        now = 0.0
-        for solver, seconds in ((HybridCFRBR, 0.01), (External, 1e-4)):
-
-            def run(self: Any, iterations: int, go: Any = solver.run, seconds: float = seconds) -> None:
-                nonlocal now
-                go(self, iterations)
-                now += seconds * iterations
-
-            patch.setattr(solver, "run", run)
-        patch.setattr(
-            "equipoise.training.loop.time", SimpleNamespace(perf_counter=lambda: now, monotonic=time.monotonic)
-        )
+        clock = Clock(patch, "equipoise.training.loop")
+        clock.charge(HybridCFRBR, 0.01)
+        clock.charge(External, 1e-4)
         yield
 
 

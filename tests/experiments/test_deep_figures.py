@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
+from clocks import Clock
+from equipoise.deep.learner import DeepCFR
 from equipoise.experiments.deep_cfr import adaptive, exploitability, figure_8, flop, heat_maps, leduc, variants
 from equipoise.experiments.deep_cfr.training import average_agent, checkpoints, exploitability_mbb, leduc_learner
 from equipoise.runs.deep_recipe import DeepRecipe
@@ -81,14 +83,18 @@ def test_both_averages_are_measured_beside_the_published_points(tmp_path: Path) 
     assert {"name": "Deep CFR, iteration 5,000", "published": 80, "ours": None} in leduc.compared(summary)
 
 
-def test_all_averages_on_flop_holdem_are_measured_beside_the_published_totals(tmp_path: Path) -> None:
+def test_all_averages_on_flop_holdem_are_measured_beside_the_published_totals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Clock(monkeypatch, "equipoise.experiments.deep_cfr.flop").charge(DeepCFR, 0.1)
     small = {"hidden": 16, "traversals": 24, "steps": 6, "batch": 512, "memory": 100_000, "average_steps": 60}
     dose = flop.Dose((0.01, 4.0), 5, {**flop.QUICK.settings, **small})
     summary = flop.compare_averages(tmp_path, dose, quiet, threads=1)
     rows = written(tmp_path, flop.NAME)
     assert [row["curve"] for row in rows] == 2 * list(flop.CURVES)
     for first, last in zip(rows[:3], rows[3:], strict=True):
-        assert last["iteration"] > first["iteration"] and last["seconds"] >= 4 > first["seconds"]
+        assert (first["iteration"], last["iteration"]) == (1, 40)
+        assert (first["seconds"], last["seconds"]) == (pytest.approx(0.1), pytest.approx(4.0))
         assert last["exploitability_mbb"] < first["exploitability_mbb"] / 2 and last["ci95_mbb"] > 0
     totals = {row["name"]: row for row in flop.compared(summary)}
     assert totals["Deep CFR, total of both seats"]["ours"] == 2 * rows[-2]["exploitability_mbb"]

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from clocks import Clock
 from equipoise import load_game
 from equipoise.experiments.slumbot_nl import pcs_variance, time_to_20_mbb
 from equipoise.experiments.tartanian7 import blades
+from equipoise.solvers.external_sampling import External
+from equipoise.solvers.public_chance import PublicChance
+from equipoise.solvers.vector_cfr import VectorCFR
 
 
 def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> None:
@@ -35,7 +39,10 @@ def test_several_boards_have_less_variance_than_single_ones(tmp_path: Path) -> N
     assert (tmp_path / "pcs-variance.png").stat().st_size > 5_000
 
 
-def test_three_solvers_on_one_game(tmp_path: Path) -> None:
+def test_three_solvers_on_one_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, "equipoise.training.loop", "equipoise.spots.solve")
+    for solver, seconds in ((External, 2e-6), (PublicChance, 5e-4), (VectorCFR, 1e-3)):
+        clock.charge(solver, seconds)
     summary = time_to_20_mbb.compare_solvers({"leduc": "leduc"}, 0.02, 15.0, tmp_path, lambda _line: None)
     written = json.loads((tmp_path / "time-to-20-mbb.json").read_text())
     reached = summary["reached"]["leduc"]["vector CFR+"]

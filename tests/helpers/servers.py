@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
+from waiting import GUARD as WAIT
 
 HOST = "127.0.0.1"
-WAIT = 60.0  # seconds before a test that hangs gives up
 
 
 @contextmanager

@@ -17,19 +17,21 @@ from typing import Any
 
 import pytest
 
+from clocks import Clock
 from equipoise.core.errors import InputError
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
 from equipoise.games.gamedef import load_game
 from equipoise.games.notation.acpc import LogState, MatchState, match_state_text, read_log_state
 from equipoise.play.acpc.client import ClientResult, play_at
 from equipoise.play.acpc.dealer import DealerResult, Timeouts, deal_match, made_legal
+from equipoise.play.acpc.lines import Lines
 from equipoise.play.logs import replay
 from players import player
+from servers import HOST, WAIT
+from waiting import wait_until
 
-HOST = "127.0.0.1"
 NOLIMIT, LIMIT = "holdem.nolimit", "holdem.limit"
-WAIT = 60.0
-PROCESS_WAIT = 240.0  # a process may have to compile
+TIMED = tuple(f"equipoise.play.acpc.{module}" for module in ("dealer", "lines", "seating"))
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def dealing(game: str, hands: int, **options: Any) -> Iterator[tuple[tuple[int, 
     """A dealer in a thread, and its ports."""
     ports: Future[tuple[int, int]] = Future()
     with ThreadPoolExecutor(1) as pool:
-        options = {"seed": 7, "timeouts": Timeouts(20, 20, 20, 20), "on_ports": ports.set_result, **options}
+        options = {"seed": 7, "timeouts": Timeouts(WAIT, WAIT, WAIT, WAIT), "on_ports": ports.set_result, **options}
         result = pool.submit(deal_match, load_game(game), hands, **options)
         with suppress(TimeoutError):
             yield ports.result(WAIT), result
@@ -254,7 +256,7 @@ def test_versions_that_are_accepted(version: bytes) -> None:
     assert bool(said) == (b"1.9" in version)
 
 
-QUICK = Timeouts(response=0.4, hand=10, per_hand=10, start=5)
+QUICK = Timeouts(response=0.4, hand=WAIT, per_hand=WAIT, start=WAIT)  # for who is meant to run out of time
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,8 @@ QUICK = Timeouts(response=0.4, hand=10, per_hand=10, start=5)
 )
 def test_hostile_answers_stop_the_match(hostile: bytes, stopped: str, tmp_path: Path) -> None:
     said: list[str] = []
-    with raw_table(NOLIMIT, log=tmp_path / "log", timeouts=QUICK, say=said.append) as (_, two, result):
+    times = {"timeouts": QUICK} if stopped == "out of time" else {}
+    with raw_table(NOLIMIT, log=tmp_path / "log", say=said.append, **times) as (_, two, result):
         two.read()
         with suppress(OSError):
             two.socket.sendall(hostile)
@@ -350,12 +353,23 @@ def test_without_a_seed_the_cards_are_new_and_the_seed_is_told(tmp_path: Path) -
     assert (again.score, repeated.splitlines()[1:]) == (first.score, log.splitlines()[1:])
 
 
+def is_shut(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), WAIT).close()
+    except OSError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     "version", [b"HELLO\r\n", b"VERSION:2\r\n", b"\xff\xfe\x00\r\n", b"V" * 9000, b"VERSION:2.0.0"]
 )
-def test_a_wrong_version_stops_the_match(version: bytes) -> None:
-    with dealing(NOLIMIT, 1, timeouts=Timeouts(1, 1, 1, start=0.5)) as (ports, result):
+def test_a_wrong_version_stops_the_match(version: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, *TIMED)
+    with dealing(NOLIMIT, 1, timeouts=Timeouts(start=0.1)) as (ports, result):
         one, two = Raw(ports[0]), Raw(ports[1], version)
+        wait_until(lambda: is_shut(ports[0]), "the first seat is taken")
+        clock.now += 1
         assert result.result(WAIT).stopped.startswith("seat 1 (B)")
         one.close()
         two.close()
@@ -383,17 +397,29 @@ def test_a_player_that_leaves_stops_the_match_and_its_hands_stay_logged(tmp_path
 
 @pytest.mark.parametrize(
     ("times", "betting"),
-    [(Timeouts(hand=0.35), "cr"), (Timeouts(per_hand=0.35), "cr"), (Timeouts(response=0.15), "")],
+    [
+        (Timeouts(hand=350, per_hand=1000), "cr"),
+        (Timeouts(hand=1000, per_hand=350), "cr"),
+        (Timeouts(response=150, hand=1000, per_hand=1000), ""),
+    ],
 )
-def test_each_kind_of_time_runs_out(times: Timeouts, betting: str) -> None:
-    """A player that takes 0.2 seconds an answer: too long for one, or for two of a hand or match."""
-    seen = ["", ""]
+def test_each_kind_of_time_runs_out(times: Timeouts, betting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player that takes 200 seconds an answer: too long for one, or for two of a hand or match."""
+    seen, clock, receive = ["", ""], Clock(monkeypatch, *TIMED), Lines.receive
+    thinking: list[float] = []
+
+    def receive_later(lines: Lines) -> bool:
+        is_open = receive(lines)
+        clock.now += thinking.pop() if thinking else 0.0
+        return is_open
+
+    monkeypatch.setattr(Lines, "receive", receive_later)
     with raw_table(LIMIT, timeouts=times) as (one, two, result):
         with suppress(OSError):
             while all(lines := [one.read(), two.read()]):
                 seen, so_far = lines, lines[0].split(":")[3]
                 slow = so_far in ("", "cr")
-                time.sleep(0.2 if slow else 0)
+                thinking += [200.0] * slow
                 (one, two)[slow].say(f"{seen[slow]}:{'r' if so_far == 'c' else 'c'}")
         assert result.result(WAIT).stopped == "seat 1 (B) is out of time"
     assert seen[0].split(":")[3] == betting
@@ -419,8 +445,9 @@ def test_a_port_that_is_taken_is_refused() -> None:
 
 @contextmanager
 def scripted_dealer(*chunks: bytes, pause: float = 0.0) -> Iterator[tuple[int, list[str]]]:
-    """A dealer that sends bytes whatever it hears; what it heard, line by line."""
+    """A dealer that sends bytes whatever it hears, with pauses until the test is over; what it heard, line by line."""
     heard: list[str] = []
+    over = threading.Event()
     with socket.create_server((HOST, 0)) as door:
 
         def serve() -> None:
@@ -430,14 +457,17 @@ def scripted_dealer(*chunks: bytes, pause: float = 0.0) -> Iterator[tuple[int, l
                 with suppress(OSError):
                     for chunk in chunks:
                         connection.sendall(chunk)
-                        time.sleep(pause)
+                        over.wait(pause)
                     connection.shutdown(socket.SHUT_WR)
                     heard.extend(line.decode() for line in file)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        yield door.getsockname()[1], heard
-        thread.join(WAIT)
+        try:
+            yield door.getsockname()[1], heard
+        finally:
+            over.set()
+            thread.join(WAIT)
 
 
 def test_a_client_answers_what_it_should() -> None:
@@ -518,7 +548,7 @@ def test_a_dealer_that_makes_no_sense_is_left(sent: bytes, complaint: str) -> No
 
 
 def test_a_silent_dealer_and_none_at_all() -> None:
-    with scripted_dealer(b"# wait\r\n", pause=0.5) as (port, _), pytest.raises(InputError, match="silent"):
+    with scripted_dealer(b"# wait\r\n", pause=WAIT) as (port, _), pytest.raises(InputError, match="silent"):
         play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=0.2)
     with pytest.raises(InputError, match="cannot connect: nothing listens there"):
         play_at(player("call", NOLIMIT), HOST, port, seed=1, timeout=1)
@@ -590,8 +620,8 @@ def test_a_match_of_processes(tmp_path: Path) -> None:
         command("acpc", "play", name, HOST, port, "--game", "leduc", "--seed", "1", "--json")
         for name, port in zip(("uniform", "always-raise"), ports, strict=True)
     ]
-    won = [json.loads(seat.communicate(timeout=PROCESS_WAIT)[0]) for seat in seats]
-    out, _ = dealer.communicate(timeout=PROCESS_WAIT)
+    won = [json.loads(seat.communicate(timeout=WAIT)[0]) for seat in seats]
+    out, _ = dealer.communicate(timeout=WAIT)
     assert (dealer.returncode, [seat.returncode for seat in seats]) == (0, [0, 0])
     assert out == f"SCORE:{won[0]['chips']}|{won[1]['chips']}:one|two\n"
     assert won[0]["chips"] == -won[1]["chips"]
@@ -601,7 +631,7 @@ def test_a_match_of_processes(tmp_path: Path) -> None:
 
 def test_a_dealer_without_players_exits_with_one() -> None:
     dealer = command("acpc", "deal", "--game", "kuhn", "--hands", "1", "--start-timeout", "0.1", "--json")
-    out, errors = dealer.communicate(timeout=PROCESS_WAIT)
+    out, errors = dealer.communicate(timeout=WAIT)
     assert dealer.returncode == 1
     assert json.loads(out)["score"] is None
     assert f"seed {json.loads(out)['seed']}" in errors.splitlines()

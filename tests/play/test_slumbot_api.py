@@ -28,6 +28,7 @@ from equipoise.play.slumbot.client import play_slumbot
 from equipoise.play.slumbot.server import MOST_BODY, SlumbotServer, SlumbotTable
 from players import Player, player
 from servers import WAIT, door_of, serving
+from waiting import wait_until
 
 GAME = "holdem.nolimit"
 RULES = load_game(GAME)
@@ -40,7 +41,7 @@ def table(name: str, **options: Any) -> SlumbotTable:
 
 def post(url: str, body: bytes) -> Answer:
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=WAIT) as reply:
         assert reply.status == 200
         assert reply.headers["Content-Type"] == "application/json"
         answer = json.loads(reply.read())
@@ -447,15 +448,17 @@ def test_a_byte_now_and_then_buys_no_time(so_far: bytes, monkeypatch: pytest.Mon
 def test_who_does_not_read_holds_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.play.slumbot.server._ANSWER", 0.2)
     liar = Liar(player("call", GAME), seed=1)
-    liar.tamper = lambda answer: {**answer, "more": "x" * 20_000_000}
+    asked = threading.Event()
+
+    def much(answer: Answer) -> Answer:
+        asked.set()
+        return {**answer, "more": "x" * 20_000_000}
+
+    liar.tamper = much
     with serving(liar) as server, dial(server) as connection:
         connection.sendall(head("Content-Length: 2") + b"{}")
-        begun = time.monotonic()
-        while not server.connections._held and time.monotonic() < begun + WAIT:
-            time.sleep(0.01)
-        while server.connections._held and time.monotonic() < begun + WAIT:
-            time.sleep(0.01)
-        assert not server.connections._held
+        assert asked.wait(WAIT)
+        wait_until(lambda: not server.connections._held, "the connection is given up")
 
 
 def test_slow_and_idle_connections_and_logins_deny_nobody() -> None:
@@ -709,9 +712,9 @@ def test_the_commands() -> None:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
         arguments = ["play", "always-raise", url, "--hands", "10", "--json"]
-        done = subprocess.run([*command, *arguments], capture_output=True, timeout=240, check=True)
+        done = subprocess.run([*command, *arguments], capture_output=True, timeout=WAIT, check=True)
         answer = json.loads(done.stdout)
         assert (answer["hands"], answer["chips"], answer["mbb_per_hand"]) == (10, 750, 750)
     finally:
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=WAIT)
