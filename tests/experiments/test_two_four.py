@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clocks import Clock
 from equipoise import Deck, InputError, build_tree, load_game
 from equipoise.abstraction.maps.bucket_map import BucketMap
 from equipoise.abstraction.maps.build import build_map
@@ -32,7 +33,8 @@ from equipoise.experiments.cfr_br.two_four import (
     solve_rows,
 )
 from equipoise.solvers.cfr_br import full as cfr_br
-from equipoise.solvers.cfr_br.full import AbstractCFR, table_bytes
+from equipoise.solvers.cfr_br.full import CFRBR, AbstractCFR, table_bytes
+from equipoise.solvers.cfr_br.hybrid import HybridCFRBR
 from equipoise.tree.infosets import SlotLayout
 from equipoise.walk.bucketed_engine import BucketedEngine
 
@@ -75,8 +77,11 @@ def test_cfr_br_comes_to_what_cfr_against_the_unabstracted_comes_to() -> None:
     assert min(sum(losses) for losses in found.values()) > sum(found[ONE]) - 0.002  # nothing is below the least
 
 
-def test_a_figure_is_written(tmp_path: Path) -> None:
+def test_a_figure_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
+    clock = Clock(monkeypatch, two_four.__name__)
+    for solver, seconds in ((AbstractCFR, 0.25e-3), (HybridCFRBR, 0.02e-3), (CFRBR, 0.05e-3)):
+        clock.charge(solver, seconds)
     figure = two_four.Figure("figure", "a title", {BOTH: 144.0, ONE: 81.0})
     summary = two_four.reproduce_figure(figure, _halves(), 0.5, tmp_path, told.append, 1)
     written = json.loads((tmp_path / "figure.json").read_text())

@@ -29,6 +29,7 @@ from equipoise.strategy.tables import probabilities, to_bytes
 from equipoise.training import loop as runs
 from equipoise.training.train import _draw, draw_progress, measure_of
 from equipoise.tree.infosets import SlotLayout
+from waiting import newest, wait_until
 
 LEDUC = load_game("leduc")
 CUTS = {9: 33.7, 15: 44.3}  # what chi-square exceeds once in ten thousand, by degrees of freedom
@@ -188,23 +189,22 @@ def test_a_run_taken_up_at_an_older_checkpoint_has_what_that_one_held(tmp_path: 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_killed_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     """A child of this process, so that it need not start from nothing, killed at random moments."""
-    iterations, rng, out = 6_000, random.Random(7), tmp_path / "killed"
+    rng, out = random.Random(7), tmp_path / "killed"
     chosen = recipe('keep="current",currents=3', "checkpoint.minutes=0.0005")
-    start = time.monotonic()
-    train(chosen, tmp_path / "whole", iterations)
-    takes = time.monotonic() - start
-    fork, resumed = multiprocessing.get_context("fork"), []
+    fork, saved = multiprocessing.get_context("fork"), [0]
     for _ in range(6):
-        child = fork.Process(target=train, args=(chosen, out, iterations), kwargs={"resume": RunFolder(out).is_run})
+        child = fork.Process(target=train, args=(chosen, out, 10**9), kwargs={"resume": RunFolder(out).is_run})
         child.start()
-        time.sleep(rng.uniform(0.05, 0.2) * takes)
+        wait_until(lambda: newest(out) > saved[-1] or not child.is_alive(), "a new checkpoint")  # noqa: B023
+        time.sleep(rng.uniform(0, 0.1))
         child.kill()
         child.join()
-        assert child.exitcode == -signal.SIGKILL  # it had not come to its end
-        resumed += [int(path.stem) for path in RunFolder(out).listed()[-1:]]
-    assert len(set(resumed)) > 2
-    assert resumed == sorted(resumed)
+        assert child.exitcode == -signal.SIGKILL
+        saved.append(newest(out))
+    assert saved == sorted(set(saved))
+    iterations = saved[-1] + 500
     train(chosen, out, iterations, resume=True)
+    train(chosen, tmp_path / "whole", iterations)
     assert written(out) == written(tmp_path / "whole")
 
 
