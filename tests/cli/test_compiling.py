@@ -145,7 +145,7 @@ def test_listeners_hear_the_start_and_the_end(monkeypatch: pytest.MonkeyPatch) -
         ("games --frobnicate", "equipoise: games: no option --frobnicate; see equipoise games --help"),
         ("equity AA", "equipoise: equity: missing argument 'HANDS'; see equipoise equity --help"),
         ("spot solv turn", "equipoise: spot: no such command 'solv'"),
-        ("measure uniform --flops many", "equipoise: measure: invalid value for '--flops'"),
+        ("measure uniform --flops many", "equipoise: measure: --flops must be a whole number (got 'many')"),
         ("train leduc --iterations", "'--iterations' requires an argument"),
         ("chess", "equipoise: no such command 'chess'"),
     ],
