@@ -224,12 +224,12 @@ def test_big_blinds_are_the_same_game_in_another_unit() -> None:
     chips, in_chips = play(player("call", NOLIMIT), "raise 250, b33, bet 300, k, shove", hands=2)
     won, text = play(player("call", NOLIMIT), "2.5, b33%, 3, k, shove", hands=2, big_blinds=True)
     assert won == chips
-    assert "Hand 1: you have the button, stacks 200 bb.\nYou post 0.5 bb, call posts 1 bb. Your cards: " in text
-    assert "You may fold, call 0.5 bb, raise to 2 bb or more, all-in 200 bb." in text
-    assert "You raise to 2.5 bb.\ncall calls 1.5 bb.\n" in text
-    for shown, expected in ((in_chips, f"{chips.chips:+,}"), (text, f"{chips.chips / 100:+,g} bb")):
+    assert "Hand 1: you have the button, stacks 200bb.\nYou post 0.5bb, call posts 1bb. Your cards: " in text
+    assert "You may fold, call 0.5bb, raise to 2bb or more, all-in 200bb." in text
+    assert "You raise to 2.5bb.\ncall calls 1.5bb.\n" in text
+    for shown, expected in ((in_chips, f"{chips.chips:+,}"), (text, f"{chips.chips / 100:+,g}bb")):
         assert f"In all: {expected} after 2 hands." in shown
-    assert f"You played 2 hands, {chips.chips / 100:+,g} bb: " in text
+    assert f"You played 2 hands, {chips.chips / 100:+,g}bb: " in text
 
 
 def test_blinds_stacks_and_bets_are_stated() -> None:

@@ -90,7 +90,7 @@ def forms(state: BettingState, action: int, amounts: Amounts) -> list[str]:
         texts += [str(total), f"{total:,}".replace(",", "'")]
     if amounts.big_blind:
         shown = Amounts(amounts.big_blind, in_big_blinds=True).text(total)
-        texts += [shown, shown.replace(" ", ""), shown.replace("bb", "big blinds")]
+        texts += [shown, shown.replace("bb", " bb"), shown.replace("bb", " big blinds")]
     found = [
         form.format(text) for text in texts for form in ("{}", "to {}", "raise {}", "Bet  {}", "raise TO {}", "r{}")
     ]
@@ -191,22 +191,38 @@ def test_any_text_is_an_action_or_refused(text: str) -> None:
 
 
 def test_a_number_after_b_has_one_meaning_or_is_refused() -> None:
-    """A percentage of the pot up to 200, unless the number is a legal amount; both at once are refused."""
+    """10 to 200 is a percentage of the pot, and is refused where it is a legal amount too; others are amounts."""
+    chips, blinds = (Amounts.of(NOLIMIT, in_big_blinds=there) for there in (False, True))
     flop = BettingState.start(NOLIMIT).apply(300).apply(CALL)  # 600 in the middle, bets from 100
     assert read_action(flop, "b33") == read_action(flop, "b 33") == 300 + 198
     assert read_action(flop, "b75") == 300 + 450
     assert read_action(flop, "b300") == read_action(flop, "b 300") == 300 + 300
-    with pytest.raises(InputError, match=re.escape("type bet 150 or bet 150%")):
-        read_action(flop, "b150")
-    assert read_action(flop, "bet 150") == 450
-    assert read_action(flop, "bet 150%") == 300 + 900
-    with pytest.raises(InputError, match="a bet of 33 is too small; type check or bet 100"):
-        read_action(flop, "bet 33")
     assert read_action(flop.apply(400), "r300") == 600  # only b is short for a percentage
-    blinds = Amounts.of(NOLIMIT, in_big_blinds=True)
-    assert read_action(flop, "b2.5", blinds) == 550
-    with pytest.raises(InputError, match=re.escape("type bet 33 bb or bet 33%")):
-        read_action(flop, "b33", blinds)
+    assert (read_action(flop, "b2.5", blinds), read_action(flop, "b9", blinds)) == (550, 1200)
+    small = BettingState.start(NOLIMIT).apply(CALL).apply(CALL)  # 200 in the middle: 33% of it is less than the least
+    for state, text, amounts, remedy in (
+        (flop, "b150", chips, "type bet 150 or bet 150%"),
+        (flop, "b33", blinds, "type bet 33bb or bet 33%"),
+        (small, "b33", blinds, "type bet 33bb or bet 1bb"),
+        (small, "b33", chips, "a bet of 66 is too small; type check or bet 100"),
+        (flop, "bet 33", chips, "a bet of 33 is too small; type check or bet 100"),
+        (flop.apply(400), "r33", chips, "a raise to 33 is too small; type call 100 or raise to 200"),
+    ):
+        with pytest.raises(InputError, match=re.escape(remedy)):
+            read_action(state, text, amounts)
+    assert (read_action(flop, "bet 150"), read_action(flop, "bet 150%")) == (450, 300 + 900)
+
+
+@pytest.mark.parametrize("game", ["no-limit", "short", "odd", "antes", "rich"])
+def test_a_number_after_b_is_never_an_amount_that_was_meant_as_a_percentage(game: str) -> None:
+    for state, rng in states(GAMES[game]):
+        number = rng.randint(10, 200)
+        for amounts in units(state.rules):
+            try:
+                action = read_action(state, f"b{number}", amounts)
+            except InputError:
+                continue
+            assert action == read_action(state, f"{number}%", amounts)
 
 
 @pytest.mark.parametrize(
@@ -244,10 +260,10 @@ def test_words_that_tell() -> None:
     blinds, chips = (Amounts.of(NOLIMIT, in_big_blinds=there) for there in (True, False))
     start = BettingState.start(NOLIMIT)
     assert offers(start, chips) == ["fold", "call 50", "raise to 200 or more", "all-in 20,000"]
-    assert offers(start, blinds) == ["fold", "call 0.5 bb", "raise to 2 bb or more", "all-in 200 bb"]
+    assert offers(start, blinds) == ["fold", "call 0.5bb", "raise to 2bb or more", "all-in 200bb"]
     assert offers(start.apply(CALL), chips)[1] == "raise to 200 or more"  # the blind is a bet
     assert offers(start.apply(CALL).apply(CALL), chips)[1] == "bet 100 or more"
-    assert action_told(start, 250, blinds) == "You raise to 2.5 bb."
+    assert action_told(start, 250, blinds) == "You raise to 2.5bb."
     assert action_told(start, 250, chips, "demo") == "demo raises to 250."
     assert action_told(start, 20000, chips, "demo") == "demo goes all-in for 20,000."
     assert action_told(start, CALL, chips, "demo") == "demo calls 50."
@@ -271,8 +287,8 @@ def test_big_blinds_read_back_to_the_same_chips(big_blind: int) -> None:
     chips = [*range(300), *(rng.randrange(500_000_000) for _ in range(500)), 500_000_000]
     assert [amounts.read(amounts.text(count)) for count in chips] == chips
     assert all(amounts.read(f"{count} chips") == count for count in chips)
-    assert amounts.text(3 * big_blind) == "3 bb"
-    assert amounts.signed(-big_blind) == "-1 bb"
+    assert amounts.text(3 * big_blind) == "3bb"
+    assert amounts.signed(-big_blind) == "-1bb"
 
 
 def test_the_help_is_of_forms_that_are_understood() -> None:

@@ -1,7 +1,7 @@
 """Amounts at a table, in chips or in big blinds, as text and from text.
 
 Big blinds have as many decimals as it takes to tell two amounts of chips apart, and no more: with a big blind of 100,
-250 chips are `2.5 bb`. What is shown reads back to the same chips.
+250 chips are `2.5bb`. What is shown reads back to the same chips.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Amounts:
         return cls(0)
 
     def text(self, chips: int) -> str:
-        """`1,250`, or `12.5 bb`."""
-        return f"{self._big_blinds(chips)} bb" if self.in_big_blinds else f"{chips:,}"
+        """`1,250`, or `12.5bb`."""
+        return f"{self._big_blinds(chips)}bb" if self.in_big_blinds else f"{chips:,}"
 
     def signed(self, chips: int) -> str:
         """The same, with a sign."""
         return ("-" if chips < 0 else "+") + self.text(abs(chips))
 
     def with_unit(self, chips: int) -> str:
-        """`1,250 chips`, or `12.5 bb`."""
+        """`1,250 chips`, or `12.5bb`."""
         return self.text(chips) if self.in_big_blinds else counted(chips, "chip")
 
     def read(self, text: str) -> int | None:

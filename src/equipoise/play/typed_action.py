@@ -16,7 +16,7 @@ from equipoise.games.notation.typed import CALL_OR_CHECK, read_typed
 from equipoise.play.action_text import action_words, bet_faced, is_all_in, listed, on_street, paid_before
 from equipoise.play.amounts import Amounts
 
-MOST_PERCENT = 200  # of `b33`: beyond it, the number is an amount
+PERCENTAGES = range(10, 201)  # of the pot, as `b33`; other numbers are amounts
 _PARTS = {
     "quarter": 1 / 4, "third": 1 / 3, "half": 1 / 2, "two thirds": 2 / 3, "three quarters": 3 / 4, "full": 1.0,
 }  # fmt: skip
@@ -113,16 +113,18 @@ class _Reader:
 
     def bet_of_percent(self, number: str) -> int:
         """`b33` is 33% of the pot; where the number is a legal amount too, it has two meanings."""
-        if int(number) > MOST_PERCENT or not self.legal.can_raise:
+        if int(number) not in PERCENTAGES or not self.legal.can_raise:
             return self.total(number)
         amount, part = paid_before(self.state) + self.amount(number), self.part_of_pot(int(number) / 100)
-        if amount != part and self.legal.allows(amount) and self.legal.allows(part):
+        if amount != part and self.legal.allows(amount):
+            percent = f"{'raise' if bet_faced(self.state) else 'bet'} {number}%"
             raise InputError(
                 f"b{number} can be {self.amounts.with_unit(on_street(self.state, amount))} or {number}% of the pot, "
                 f"which is {self.on_street(part)}",
-                remedy=f"type {self.words(amount)} or {'raise' if bet_faced(self.state) else 'bet'} {number}%",
+                remedy=f"type {self.words(amount)} or "
+                f"{percent if self.legal.allows(part) else self.words(self.legal.raise_min)}",
             )
-        return amount if self.legal.allows(amount) else self.checked(part)
+        return self.checked(part)
 
     def total(self, size: str) -> int:
         """A raise to a size, as a total of the whole hand; an illegal one is refused."""
