@@ -11,7 +11,7 @@ import os
 import termios
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -110,7 +110,8 @@ class Keyboard:
         try:
             yield
         finally:
-            termios.tcsetattr(descriptor, termios.TCSANOW, before)
+            with suppress(termios.error):  # the terminal has gone
+                termios.tcsetattr(descriptor, termios.TCSANOW, before)
 
     def forget(self) -> None:
         """Drop what was typed ahead at a terminal: it answers no question that was seen."""
