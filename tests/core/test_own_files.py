@@ -66,12 +66,14 @@ def test_nothing_is_removed_through_a_link_or_outside(tmp_path: Path) -> None:
     for name in ("outside/a", "b"):
         (tmp_path / name).write_text(name)
     (folder / "1").symlink_to(tmp_path / "outside")
-    crafted = ["1/a", "../b", "/b", str(tmp_path / "b"), "../outside/a", ".", "..", "", 7, None, "a\0", "x/y/z", "A"]
+    crafted = ["1/a", "../b", "/b", str(tmp_path / "b"), "../outside/a", ".", "..", "", "a\0", "x/y/z", "A"]
     save_arrays(folder / "written", FORMAT, {"files": crafted}, {})
     own = own_files(folder)
     assert own.names() == {"1/a"}
     own.remove(own.names())
     assert (tmp_path / "outside" / "a").exists() and (tmp_path / "b").exists()
+    save_arrays(folder / "written", FORMAT, {"files": ["1/a", 7, None]}, {})
+    assert own.names() == set()
 
 
 @pytest.mark.parametrize("content", [b"", b"my list\n", b'{"format": "equipoise files 1"}\n'])
