@@ -56,7 +56,7 @@ def read(text: str) -> Recipe:
         ('game = "leduc"\n[solver]\nseed = -1', "solver.seed"),
         ('game = "leduc"\n[solver]\nseed = "7"', "solver.seed"),
         ('game = "leduc"\n[solver]\nseed = true', "solver.seed"),
-        ('game = "leduc"\n[solver]\nsede = 1', "solver.sede: unknown key; did you mean seed? known: method, schedule, seed"),
+        ('game = "leduc"\n[solver]\nsede = 1', "solver.sede: unknown key; did you mean seed? known: method"),
         ('game = "leduc"\n[solver]\nboards = 3', "boards is not for method external"),
         ('game = "leduc"\n[solver]\nmethod = "pcs"\nprune = 3.0', "prune is not for method pcs"),
         ('game = "leduc"\n[solver]\nmethod = "pcs"\nboards = 0', "solver.boards"),
