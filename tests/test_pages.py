@@ -67,7 +67,7 @@ def results(page: str) -> Iterator[tuple[str, str]]:
     for block in blocks((ROOT / page).read_text()):
         for command in typed(block) if block.kind in LONG else ():
             words = shlex.split(command.line.removesuffix("&"), comments=True)
-            if words[:3] == ["equipoise", "spot", "solve"] and "--out" not in words:
+            if words[:3] == ["equipoise", "spot", "solve"] and not {"--out", "--dry-run"} & set(words):
                 yield f"{Path(words[3]).stem}.solution", command.line
             for option, name in pairwise(words):
                 if option in FILES and words[1] != "reproduce":  # whose files have the experiment's name
