@@ -250,9 +250,9 @@ def test_raises_are_those_of_bet_menus() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"hands": 3}, "3 hands"),
-        ({"minutes": 0}, "0 minutes"),
-        ({"minutes": float("nan")}, "nan minutes"),
+        ({"hands": 3}, "number of hands is 3"),
+        ({"minutes": 0}, "minutes must be positive, got 0"),
+        ({"minutes": float("nan")}, "minutes must be positive, got nan"),
         ({"bets": "pot"}, "bet 'pot'"),
         ({"bets": "1.0,,all-in"}, "bet ''"),
         ({"bets": (-1.0,)}, "bet '-1.0'"),
@@ -260,7 +260,7 @@ def test_raises_are_those_of_bet_menus() -> None:
         ({"bets": (1.0, (2.0,))}, "bet"),
         ({"bets": "none/none/none"}, "bets on 3 streets"),
         ({"bets": (float("nan"),)}, "bet 'nan'"),
-        ({"holes": 0}, "0 holes"),
+        ({"holes": 0}, "number of holes is 0"),
         ({"from_street": 2}, "no street '2'"),
         ({"from_street": -1}, "no street '-1'"),
         ({"from_street": "river"}, "no street 'river'"),
