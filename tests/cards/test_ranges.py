@@ -112,8 +112,8 @@ def test_any_text_is_a_range_or_a_value_error(text: str) -> None:
 
 
 def test_reading_takes_linear_time() -> None:
-    """A deadlock guard only: what was quadratic took minutes."""
-    started = time.monotonic()
+    """A guard of CPU time only: what was quadratic took minutes."""
+    started = time.process_time()
     with pytest.raises(InputError, match="an empty range"):
         Range.read(" " * 100_000)
     with pytest.raises(InputError, match="1000000 characters"):
@@ -124,7 +124,7 @@ def test_reading_takes_linear_time() -> None:
     for word in (":", "-", "+", "\t- "):
         with pytest.raises(InputError):
             Range.read(word * 30_000)
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 def test_a_list_of_1326_weights_is_in_piosolvers_order() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.commands import run
 
 from equipoise.spots.spot import SPOTS
+from waiting import GUARD
 
 SPOT = str(SPOTS.find("turn"))
 NO_LIMIT_LEDUC = """GAMEDEF
@@ -31,7 +32,7 @@ HEAVY = ("numba", "matplotlib", "scipy", "torch", "ray")
 def test_a_process_does_what_main_does(line: str) -> None:
     """All other tests here run `main` in their own process."""
     command = [sys.executable, "-m", "equipoise", *line.split()]
-    done, here = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False), run(*line.split())
+    done, here = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=False), run(*line.split())
     assert (done.returncode, done.stdout, done.stderr) == (here.returncode, here.stdout, here.stderr)
     assert done.stdout or done.stderr
 
@@ -153,7 +154,7 @@ def test_light_answers_import_nothing_heavy(arguments: list[str]) -> None:
         "-c",
         f"import sys; sys.argv[1:] = {arguments!r}\n" + code.replace("sys.argv[-1]", repr(",".join((*HEAVY, "numpy")))),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=True)
     assert "HEAVY []" in done.stdout
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import equipoise
 from equipoise import InputError, Solution
 from equipoise.cli.commands.registry import app
+from waiting import GUARD
 
 SPOT = "turn"
 RECIPE = "small"
@@ -46,7 +47,7 @@ def strict(text: str) -> Any:
 def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Code before the command, in a process of its own."""
     command = [sys.executable, "-c", f"{code}\nsys.argv[1:] = {list(arguments)!r}\nmain()"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=False, **options)
 
 
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +57,7 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         ["bash", "-c", text],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=GUARD,
         check=False,
         env={**os.environ, **environment},
     )

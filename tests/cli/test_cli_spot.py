@@ -17,6 +17,7 @@ from equipoise import read_spot
 from equipoise.cards.action_style import action_colours, action_symbols, terminal_styles
 from equipoise.cli.commands.registry import app
 from equipoise.cli.render.spot_grid import bar
+from waiting import GUARD
 
 TURN = """
 board = "Qs Js 2s 8d"
@@ -90,7 +91,7 @@ def test_a_narrow_terminal_gets_a_narrow_grid_and_no_colours_if_asked(solved: st
             [sys.executable, "-c", code, solved, "show --by-hand", *(["report"] if plain else [])],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=GUARD,
             env=environment,
             check=True,
         )

@@ -14,7 +14,7 @@ from clocks import Clock
 from equipoise.cli.render import compiling
 from equipoise.cli.render.compiling import CompilingNotice
 from equipoise.core.compiling import on_compile
-from waiting import wait_until
+from waiting import GUARD, wait_until
 
 COUNT = """
 import sys
@@ -40,7 +40,7 @@ def compiled_by(*arguments: str, cache: Path) -> tuple[int, str, str]:
         [sys.executable, "-c", COUNT, *arguments],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=GUARD,
         env={**os.environ, "EQUIPOISE_CACHE": str(cache)},
         cwd=cache,
         check=True,
@@ -152,7 +152,7 @@ def test_listeners_hear_the_start_and_the_end(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_bad_usage_is_one_line(line: str, said: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "equipoise", *line.split()], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-m", "equipoise", *line.split()], capture_output=True, text=True, timeout=GUARD, check=False
     )
     assert done.returncode == 2
     assert said in done.stderr

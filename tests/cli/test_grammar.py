@@ -23,6 +23,7 @@ import equipoise
 from equipoise.cli.commands.registry import app
 from equipoise.play.acpc.client import play_at
 from equipoise.play.slumbot.server import SlumbotServer, SlumbotTable
+from waiting import GUARD
 
 COMMANDS = all_commands()
 ROOT, CHECKOUT = Path(equipoise.__file__).parent, Path(__file__).parents[2]
@@ -68,7 +69,8 @@ def in_background(*calls: Callable[[], object]) -> list[threading.Thread]:
 
 def sit(name: str, port: int) -> None:
     """Play at a dealer that is about to listen."""
-    for _ in range(200):
+    until = time.monotonic() + GUARD
+    while time.monotonic() < until:
         try:
             play_at(equipoise.load_player(name, "kuhn"), HOST, port, seed=1)
         except equipoise.InputError:
@@ -275,7 +277,7 @@ def run_in_a_shell(path: tuple[str, ...], folder: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=GUARD,
         check=False,
     )
     assert done.returncode == 0, done.stderr

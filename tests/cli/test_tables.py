@@ -18,6 +18,7 @@ from equipoise.cli.commands.registry import app
 from equipoise.cli.render.names import short_names
 from equipoise.cli.render.tables import Table, duration, rate_text
 from equipoise.core.wording import size_text
+from waiting import GUARD
 
 WORDS = st.text("abc -", min_size=1, max_size=40).map(str.strip)
 NUMBERS = st.integers(-(10**12), 10**12).map(lambda n: f"{n:,}")
@@ -105,7 +106,7 @@ def at_a_terminal(*arguments: str, **environment: str) -> str:
             break
         if not parts[-1]:
             break
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=GUARD) == 0
     os.close(master)
     return b"".join(parts).decode()
 

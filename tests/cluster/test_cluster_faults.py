@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from waiting import GUARD, newest
+
 pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 
 from equipoise.cluster.engine import Engine, Patience
 from equipoise.cluster.ray_door import Cluster
 from equipoise.core.errors import InputError
-from equipoise.runs.folder import RunFolder
 from equipoise.runs.recipe import Recipe, read_recipe
 from equipoise.strategy.file import load_strategy
 from equipoise.training.cluster_trainee import ClusterOptions
@@ -95,7 +96,7 @@ def test_a_machine_that_is_lost_changes_no_bit(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HELPERS), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
         [sys.executable, str(HELPERS / "node_loss.py"), str(tmp_path), str(FAULTS)],
-        env=environment, capture_output=True, text=True, timeout=900, check=False,
+        env=environment, capture_output=True, text=True, timeout=GUARD, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("lost part") == FAULTS
@@ -125,11 +126,11 @@ def test_a_head_that_is_killed_resumes(name: str, tmp_path: Path) -> None:
     last = newest(run) + 1000
     done = subprocess.run(
         [*command, "--resume", str(run), "--cluster", "local", "--iterations", str(last), "--threads", "1"],
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=GUARD, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     calm = [*command, "leduc", "--out", str(tmp_path / "calm"), "--cluster", "local", "--threads", "1"]
-    subprocess.run([*calm, "--iterations", str(last), *words], check=True, capture_output=True, timeout=300)
+    subprocess.run([*calm, "--iterations", str(last), *words], check=True, capture_output=True, timeout=GUARD)
     assert np.array_equal(table(run), table(tmp_path / "calm"))
 
 
@@ -137,10 +138,6 @@ def inline(values: dict[str, Any]) -> str:
     """A table as TOML writes it in a line."""
     pairs = (f"{key}={inline(value) if isinstance(value, dict) else repr(value)}" for key, value in values.items())
     return "{" + ",".join(pairs) + "}"
-
-
-def newest(run: Path) -> int:
-    return max((int(path.stem) for path in RunFolder(run).listed()), default=-1)
 
 
 def test_full_disks_leave_the_cut_before(cluster: Cluster, tmp_path: Path) -> None:

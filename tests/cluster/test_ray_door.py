@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import GUARD
+
 ray = pytest.importorskip("ray", reason="needs pip install 'equipoise[cluster]'")
 
 from equipoise.cluster import private_folder, ray_door
@@ -138,7 +140,7 @@ def test_nothing_is_left_of_a_training_that_is_stopped(how: signal.Signals, tmp_
             os.killpg(head.pid, how)
         else:
             head.send_signal(how)
-        _, errors = head.communicate(timeout=60)
+        _, errors = head.communicate(timeout=GUARD)
     finally:
         head.kill()
     deadline = time.monotonic() + 120  # Ray's agents notice late that their node is gone
@@ -153,7 +155,7 @@ def test_nothing_is_left_of_a_training_that_is_stopped(how: signal.Signals, tmp_
         assert not folders(head.pid)
     done = subprocess.run(
         [sys.executable, "-m", "equipoise", "train", "--resume", str(run), "--cluster", "local", "--iterations", "1"],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=GUARD, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "is already at its end" in done.stderr

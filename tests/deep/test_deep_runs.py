@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from containers import read_container
+from waiting import GUARD
 
 torch = pytest.importorskip("torch", reason="the deep tests need PyTorch: pip install 'equipoise[deep]'")
 
@@ -296,7 +297,7 @@ def test_no_torch_is_one_line_and_everything_else_works(tmp_path: Path) -> None:
         "    try: main()\n"
         "    except SystemExit as ended: print('CODE', ended.code or 0, flush=True)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD, check=False)
     assert re.findall("CODE (.)", done.stdout) == ["0", "2"], done.stderr
     (line,) = done.stderr.splitlines()
     assert line.endswith("pip install 'equipoise[deep]'")

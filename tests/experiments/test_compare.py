@@ -7,8 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from equipoise.experiments.lab.curves import Curve, Measuring, Point, Until, tra
 from equipoise.play.tournament import Tournament
 from equipoise.runs.recipe import Recipe, load_recipe, with_solver
 from equipoise.strategy.file import load_strategy
+from waiting import GUARD
 
 LEDUC = load_game("leduc")
 PARTS = "{ method = 'percentile', buckets = %d }"
@@ -150,36 +149,45 @@ def test_the_order_of_the_arguments_does_not_matter(recipes: dict[str, str]) -> 
     assert first.folder is None and first.files == ()
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "equipoise", "abstraction", "compare", *arguments]
+STRUCK = """
+import glob, os, sys
+from equipoise.cli import main
+
+def strike(event, _given):
+    global number
+    if number and event in ("open", "os.mkdir", "os.rename") and glob.glob(pattern):
+        sent, number = number, 0
+        os.kill(os.getpid(), sent)
+
+pattern, number = sys.argv[1], int(sys.argv[2])
+sys.argv[1:] = sys.argv[3:]
+sys.addaudithook(strike)
+main()
+"""  # a command that is sent a signal at the first file that it touches after one of a name is there
 
 
 def test_a_killed_comparison_goes_on(recipes: dict[str, str], tmp_path: Path) -> None:
     """Killed when the first point is there, stopped by Ctrl-C in CFR, killed again there and between matches."""
     out = tmp_path / "lab"
     numbers = ("--iterations", "500", "--cfr-iterations", "300000", "--hands", "20000", "--threads", "1")
-    said = command(recipes["two"], recipes["four"], "--game", "leduc", *numbers, "--points", "4", "--json")
-    moments: tuple[Callable[[], bool], ...] = (
-        lambda: (out / "runs" / "two" / "cfr-br" / "curve.points").exists(),
-        lambda: (out / "runs" / "two" / "cfr" / "checkpoints").exists(),
-        lambda: (out / "runs" / "four" / "cfr-br" / "curve.points").exists(),
-        lambda: any((out / "matches.pairs").glob("*.pair")),
-    )
+    both = (recipes["two"], recipes["four"], "--game", "leduc", "--points", "4")
+    said = ("abstraction", "compare", *both, *numbers, "--json")
+    moments = (
+        "runs/two/cfr-br/curve.points", "runs/two/cfr/checkpoints", "runs/four/cfr-br/curve.points",
+        "matches.pairs/*.pair",
+    )  # fmt: skip
     for number, moment in enumerate(moments):
-        process = subprocess.Popen(
-            [*said, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        until = time.monotonic() + 120
-        while not moment() and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT if number == 1 else signal.SIGKILL)
-        answer, told = process.communicate(timeout=120)
-        assert (answer, process.returncode) == ("", 130 if number == 1 else -signal.SIGKILL)
-        assert ("stopped; the same command continues in" in told) == (number == 1)
+        sent = signal.SIGINT if number == 1 else signal.SIGKILL
+        hit = [sys.executable, "-c", STRUCK, str(out / moment), str(int(sent)), *said, "--out", str(out)]
+        done = subprocess.run(hit, capture_output=True, text=True, timeout=GUARD, check=False)
+        assert list(out.glob(moment)), done.stderr
+        assert (done.stdout, done.returncode) == ("", 130 if number == 1 else -signal.SIGKILL)
+        assert ("stopped; the same command continues in" in done.stderr) == (number == 1)
     assert not (out / "compare.json").exists()
     kept = out / "runs" / "two" / "cfr-br" / "curve.points"
     before = read_container(kept)[0]["points"]
-    done = subprocess.run([*said, "--out", str(out)], capture_output=True, text=True, timeout=300, check=False)
+    whole_command = [sys.executable, "-m", "equipoise", *said, "--out", str(out)]
+    done = subprocess.run(whole_command, capture_output=True, text=True, timeout=GUARD, check=False)
     assert done.returncode == 0, done.stderr
     options = {**SETTINGS, "iterations": 500, "cfr_iterations": 300_000, "points": 4}
     whole = compare_abstractions([recipes["four"], recipes["two"]], **options)

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import equipoise
 from equipoise import InputError
+from waiting import GUARD
 
 GIGABYTE = 1 << 30
 INTERRUPTED = "interrupted"
@@ -104,12 +105,14 @@ def start(
 
 
 def finish(process: subprocess.Popen[str], guard: float, *, interrupt_after: float | None = None) -> Ended:
-    """Wait for a command; interrupt it as Ctrl-C does after so long, kill it when the guard has passed."""
+    """Wait for a command; interrupt it as Ctrl-C does after so many seconds of CPU time, kill it after the guard."""
     interrupted = False
     if interrupt_after is not None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            out, err = process.communicate(timeout=interrupt_after)
-            return Ended(process.returncode, out or "", err)
+        until = time.monotonic() + 10 * interrupt_after  # it may be waiting
+        while time.monotonic() < until and _cpu_seconds(process) < interrupt_after:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                out, err = process.communicate(timeout=0.2)
+                return Ended(process.returncode, out or "", err)
         process.send_signal(signal.SIGINT)
         interrupted = True
     try:
@@ -121,7 +124,16 @@ def finish(process: subprocess.Popen[str], guard: float, *, interrupt_after: flo
     return Ended(process.returncode, out or "", err, interrupted=interrupted)
 
 
-def run(*arguments: str, guard: float = 120.0, **how: Any) -> Ended:
+def _cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """The CPU time of a command that has not been waited for, by /proc; 0 where there is none."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run(*arguments: str, guard: float = GUARD, **how: Any) -> Ended:
     """A command from beginning to end."""
     return finish(start(arguments, **how), guard)
 

@@ -17,8 +17,8 @@ from commands import run
 from dose import Tally
 from equipoise.measure import lbr
 from equipoise.play import match
+from waiting import GUARD
 
-GUARD = 120.0  # seconds
 SECONDS = 0.3  # after the time of a match, in which a bot may finish its hand
 HANDS = 40
 ENDED = "ended"

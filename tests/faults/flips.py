@@ -22,8 +22,8 @@ import equipoise
 from attempts import REFUSED, Ended, isolated
 from attempts import run as run_command
 from dose import Tally
+from waiting import GUARD
 
-GUARD = 60.0
 PAGE = 4096
 REBUILT = "rebuilt"
 
@@ -235,7 +235,7 @@ def _expected(artefact: Artefact, at: Path) -> Any:
         shutil.copytree(artefact.folder, at)
         return "opened", artefact.open(at)
 
-    ((_, outcome, found),) = isolated([None], attempt, guard=10 * GUARD)
+    ((_, outcome, found),) = isolated([None], attempt, guard=GUARD)
     assert outcome == "opened", found
     return found
 
@@ -285,9 +285,9 @@ class Cache:
         copy_cache(_own_cache(), self.whole, most=MOST_COPIED)
         for pattern in (MAPS, "*arrays/*"):
             self._remove(self.whole, pattern)
-        built = self.run(self.whole, guard=600.0)
+        built = self.run(self.whole, guard=GUARD)
         self._remove(self.whole, use.removed)
-        listed = self.run(self.whole, prefix=("-c", LISTING), guard=600.0)
+        listed = self.run(self.whole, prefix=("-c", LISTING), guard=GUARD)
         assert not built.code, built.err
         assert built.out == listed.out, "another result from the cache"
         self.expected = built.out

@@ -293,7 +293,7 @@ def _hostile_match(rng: random.Random, most: int) -> tuple[int, DealerResult, li
         booked.append(int(ended.values[ended.names.index("A")]))
 
     with ThreadPoolExecutor(2) as pool:
-        times = Timeouts(5, 20, 20, 20)
+        times = Timeouts(WAIT, WAIT, WAIT, WAIT)
         dealer = pool.submit(
             deal_match, RULES, 20, seed=rng.randrange(1000), timeouts=times, on_ports=ports.set_result, on_hand=book,
             say=told.append,

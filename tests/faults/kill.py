@@ -23,8 +23,8 @@ import numpy as np
 import equipoise
 from attempts import Ended, finish, start
 from dose import Tally
+from waiting import GUARD
 
-GUARD = 120.0  # seconds in which a training must have started, or finished
 MORE = 64  # iterations by which finished runs are continued
 OFTEN = ("measure.method=none", "checkpoint.minutes=0.0003")  # a checkpoint each 18 ms: kills land in writes
 STRATEGIES = ("strategy.float32", "strategy.u8", "strategy.current-1.u8")

@@ -23,8 +23,8 @@ from equipoise.core import kernel_cache
 from equipoise.core.files.array_file import load_header, save_arrays
 from equipoise.core.files.cache import CacheHeader
 from flips import DECK, Cache, copy_cache
+from waiting import GUARD
 
-GUARD = 120.0  # seconds
 OTHER = 12345  # a user
 HARMS = ("link", "link to nothing", "link to a folder", "hard link", "content", "folder", "pipe")
 OVERRIDES = ("solver={method='cfr-br',seed=3,currents=2}", "measure.method=none", "checkpoint.minutes=0.0003")

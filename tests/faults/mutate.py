@@ -23,8 +23,8 @@ from random import Random
 import equipoise
 from attempts import Ended, isolated
 from dose import Tally
+from waiting import GUARD
 
-GUARD = 20.0  # seconds; readers take milliseconds
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "equipoise"
 

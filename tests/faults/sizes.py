@@ -15,10 +15,10 @@ from pathlib import Path
 import equipoise
 from attempts import GIGABYTE, Ended, finish, run, start
 from dose import Tally
+from waiting import GUARD
 
 MEMORY = 6 * GIGABYTE
-PATIENCE = 8.0  # seconds after which a long job is interrupted
-GUARD = 60.0  # seconds in which everything has ended
+PATIENCE = 8.0  # seconds of CPU time after which a long job is interrupted
 
 MANY_SIZES = "[betting]\nbet = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.5, 2.0]\n"
 DIGITS, HEX = "9" * 20, "0x" + "f" * 6000

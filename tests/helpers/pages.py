@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from typer.testing import CliRunner
 
 from equipoise.cli.commands.registry import app
+from waiting import GUARD
 
 QUICK, LONG = ("console", "python"), ("console", "python", "sh")  # `sh` blocks take minutes
 SAVED = re.compile(r"Save this as `([^`]+)`")
@@ -133,7 +134,7 @@ class Reader:
             assert self.jobs[-1].stdout
             return self.jobs[-1].stdout.readline()
         elif words[0] == "wait":
-            assert [job.wait(timeout=60) for job in self.jobs] == [0] * len(self.jobs)
+            assert [job.wait(timeout=GUARD) for job in self.jobs] == [0] * len(self.jobs)
         elif words[0] != "equipoise":
             return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
         else:
@@ -151,7 +152,7 @@ class Reader:
     def leave(self) -> None:
         for job in self.jobs:
             job.terminate()
-            job.communicate(timeout=60)
+            job.communicate(timeout=GUARD)
 
 
 @contextmanager

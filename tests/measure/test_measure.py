@@ -20,6 +20,7 @@ from equipoise.games.betting_state import CALL, FOLD
 from equipoise.measure.best_response import METHODS
 from equipoise.measure.stats import t975
 from equipoise.tree.betting_tree import DECISION, build_tree, prune
+from waiting import GUARD
 
 TIE = 1e-5
 SMALL = ["kuhn", "leduc", "rhode-island", "holdem.two-four", "holdem.flop"]
@@ -195,7 +196,7 @@ def test_a_killed_run_goes_on_from_the_flops_already_finished(tmp_path: Path) ->
     rules = reduced(4, 3, "0 3 1")
     game, path = tmp_path / "tiny.game", tmp_path / "flops"
     game.write_text(write_gamedef(rules))
-    done = subprocess.run([sys.executable, "-c", KILLED, str(game), str(path)], timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(game), str(path)], timeout=GUARD, check=False)
     assert done.returncode == -signal.SIGKILL
     stored = path.read_bytes()
     path.write_bytes(stored[:-5])  # as if it had died while writing

@@ -22,6 +22,7 @@ from equipoise.play.logs import replay
 from equipoise.play.terminal import play_terminal
 from equipoise.play.winnings import Winnings
 from players import PLAYERS, Player, player
+from waiting import GUARD
 
 NOLIMIT, LIMIT = "holdem.nolimit", "holdem.limit"
 
@@ -184,7 +185,7 @@ def test_bytes_that_are_no_text_end_the_game() -> None:
 def test_the_command() -> None:
     line = [sys.executable, "-m", "equipoise", "play", "always-call", "--game", "kuhn", "--hands", "2", "--hint"]
     done = subprocess.run(
-        [*line, "--seed", "1", "--json"], input="c\nc\n", capture_output=True, text=True, timeout=240, check=True
+        [*line, "--seed", "1", "--json"], input="c\nc\n", capture_output=True, text=True, timeout=GUARD, check=True
     )
     assert json.loads(done.stdout)["hands"] == 2
     assert "Hint: check (100%)" in done.stderr

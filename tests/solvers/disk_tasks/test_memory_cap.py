@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from waiting import GUARD
+
 ROOM = 300_000_000  # for the map, buffers and one task
 
 
@@ -15,7 +17,7 @@ def child(how: str, private: int, room: int, folder: Path) -> tuple[int, str, st
     paths = [str(here), str(here.parents[1] / "helpers"), *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, str(here / "capped_run.py"), how, str(private), str(room), str(folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=GUARD, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
