@@ -10,8 +10,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import equipoise
 from equipoise.core.compiling import on_compile
@@ -19,6 +22,7 @@ from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress
 from equipoise.core.workers import workers
 from equipoise.spots.report import runout_report
+from equipoise.walk.strategy_codes import code_strategy
 
 MOST_PROCESSES = 2  # stages share most kernels: more processes would wait for each other
 RIVER = """
@@ -54,6 +58,9 @@ def _spots(folder: Path) -> None:
             solution = equipoise.solve(equipoise.read_spot(text), target=5, threads=threads)
     solution.save(folder / "turn.solution")
     solution = equipoise.Solution.load(folder / "turn.solution")
+    coded = code_strategy(solution.engine, solution.average, np.uint8)  # as files of larger spots have it
+    replace(solution, average=coded).strategy("check")
+    solution.engine.exploitability(solution.engine.tables(coded))
     solution.strategy("check").as_json()
     runout_report(solution, "check, check")
 

@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.app import Json, app, examples, print_json, refuse_all_but
 from equipoise.cli.files import Force, check_outputs, report_files
 from equipoise.cli.render.games import print_list
-from equipoise.cli.render.progress import tell
+from equipoise.cli.render.progress import stage_bar, tell
 from equipoise.cli.render.reproduce import print_rows
 
 
@@ -37,7 +37,8 @@ def reproduce(
         return
     files = report_files(Path(out) / name)
     check_outputs(files, force=force)
-    found = run(name, out, full=full, say=tell)
+    with stage_bar(f"reproducing {name}"):
+        found = run(name, out, full=full, say=tell)
     if as_json:
         print_json(found)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,8 +108,9 @@ def solve(
             resumable=resumable,
             on_progress=on_progress,
         )
-    solution = solution.compact()
-    solution.save(saved)
+    with stage_bar("storing the strategy"):
+        solution = solution.compact()
+        solution.save(saved)
     _print(solution, saved, by_hand=by_hand, as_json=as_json)
     if solution.stopped == "interrupted":
         raise KeyboardInterrupt
@@ -133,7 +135,8 @@ def _print(solution: Solution, saved: str, *, by_hand: bool, as_json: bool) -> N
     from equipoise.cli.render import spot as screen
 
     if as_json:
-        print_json({**solution.as_json(by_hand=by_hand), "file": saved})
+        size = Path(saved).stat().st_size
+        print_json({**solution.as_json(by_hand=by_hand), "file": saved, "file_bytes": size})
     else:
         screen.print_solution(solution, saved, by_hand=by_hand)
 
