@@ -87,6 +87,6 @@ def test_a_damaged_list_is_set_aside_and_claims_nothing(tmp_path: Path, content:
     assert own.names() == {"b"} and (tmp_path / "a").exists()
     assert (tmp_path / "written.damaged").read_bytes() == content
     (tmp_path / "written").write_bytes(b"again")
-    with pytest.raises(InputError, match="no list of files; move it elsewhere"):
+    with pytest.raises(InputError, match="is no list of files; move it elsewhere"):
         own.claim(["c"], never)
     assert (tmp_path / "written").read_bytes() == b"again"

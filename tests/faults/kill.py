@@ -35,6 +35,10 @@ MINE = {
     "notes.txt": b"do not delete\n",
     "checkpoints/.keep": b"",
     "checkpoints/.gitignore": b"*.ckpt\n",
+    "checkpoints/mine.u8": b"mine\n",
+    "checkpoints/2024.ckpt": b"mine\n",
+    "checkpoints/9999999999.ckpt": b"mine\n",
+    "checkpoints/mine.damaged": b"mine\n",
 }
 
 

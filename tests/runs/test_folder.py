@@ -131,7 +131,7 @@ def test_users_files_named_like_checkpoints_stay(stopped: Path) -> None:
 def test_a_file_of_the_user_is_not_replaced_by_a_checkpoint(stopped: Path) -> None:
     mine = stopped / "checkpoints" / "000000000500.ckpt"
     mine.write_text("mine")
-    with pytest.raises(InputError, match=r"did not write the file .*; that of iteration 400 is intact"):
+    with pytest.raises(InputError, match=r"not write the file .* 400 is intact; move that file elsewhere, then"):
         resume(stopped, 500)
     assert mine.read_text() == "mine"
     mine.unlink()

@@ -37,7 +37,7 @@ from equipoise.core.array_checks import LARGEST, check_array, check_range
 from equipoise.core.checked_model import Count, Seconds
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.array_file import FileHeader, load_arrays, load_header, save_arrays
-from equipoise.core.files.own_files import OwnFiles
+from equipoise.core.files.own_files import NotOursError, OwnFiles
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.files.writing import (
     DAMAGED,
@@ -267,11 +267,12 @@ class RunFolder:
         except InputError as error:
             self.own.tidy()
             before = self.listed()
+            first = "move that file elsewhere" if isinstance(error, NotOursError) else "free some disk space"
             kept = f"that of iteration {int(before[-1].stem):,} is intact" if before else "there is none yet"
             raise InputError(
                 f"the checkpoint of iteration {checkpoint.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),
-                remedy=f"free some disk space, then: equipoise train --resume {shell_word(str(self.path))}",
+                remedy=f"{first}, then: equipoise train --resume {shell_word(str(self.path))}",
             ) from None
         names = self.own.names()
         ours = [each.name for each in self.listed() if each.name in names]

@@ -21,6 +21,10 @@ FORMAT = "equipoise files 1"
 _NAME = re.compile(r"(?!\.)[^/\0]+(/(?!\.)[^/\0]+)?")  # in the folder or one below it
 
 
+class NotOursError(InputError):
+    """Something of the user is where we want to write."""
+
+
 class FilesHeader(FileHeader):
     """The list."""
 
@@ -55,7 +59,7 @@ class OwnFiles:
         for name in sorted(wanted - listed):
             path = self.folder / name
             if os.path.lexists(path) and not (path.is_file() and is_ours(path)):
-                raise InputError(
+                raise NotOursError(
                     f"this training did not write the file {shown(name)}", where=str(self.folder),
                     remedy="move it elsewhere",
                 )  # fmt: skip
@@ -92,7 +96,11 @@ class OwnFiles:
 
     def _write(self, names: set[str], *, durable: bool) -> None:
         if os.path.lexists(self.path) and self._header() is None and not set_aside(self.path):
-            raise InputError("this is no list of files", where=str(self.path), remedy="move it elsewhere")
+            raise NotOursError(
+                f"the file {shown(self.list_name)} is no list of files",
+                where=str(self.folder),
+                remedy="move it elsewhere",
+            )
         save_arrays(self.path, FORMAT, {"files": sorted(names)}, {}, durable=durable)
 
     def _header(self) -> FilesHeader | None:
