@@ -67,7 +67,7 @@ HARMS = {  # what a bot does, and whether it can go on
 NONSENSE = ("None", "'call'", "{0: 2.0}", "{0: float('nan')}", "[1]", "10 ** 400", "{'a': 1}", "object()", "view", "-7")
 TEXTS = ("'{\"hands\": 7}'", "'\\x1b[2J\\x07'", "'\\ud800'", "'\\u202e'", "'a' * 1000", "''")
 LEDUC, KUHN = ["--game", "leduc"], ["--game", "kuhn"]
-LBR = ["measure", "bot.py:agent", *LEDUC, "--method", "lbr", "--hands", "100", "--threads"]
+LBR = ["measure", "bot.py:agent", *LEDUC, "--method", "lbr", "--hands", "40", "--threads"]
 USES = {
     "match": ["match", "bot.py:agent", "always-call", *LEDUC, "--hands", f"{HANDS}"],
     "second seat": ["match", "always-raise", "bot.py:agent", *KUHN, "--hands", f"{HANDS}"],
