@@ -47,7 +47,7 @@ def solve(
     """Solve a spot (a value, or a TOML or JSON file) or a small game (rules or a built-in name).
 
     A solution (a value or a file) is solved again: if it has the regrets of this variant and storage, from where it
-    stopped, else from the start. `resumable` keeps them: the file is then eight times as large as without.
+    stopped, else from the start. `resumable` keeps them: the file is then up to eight times as large.
 
     `target` is an exploitability in percent of the pot (of the big blind, for a game; default: the spot's own); 0 runs
     all `iterations`. The solution's `stopped` says what ended the solve: target, iterations or interrupted. `menu` is

@@ -40,7 +40,7 @@ def abstraction_report(
         check_outputs([*report_files(stem), *Path(out).glob(f"{stem.name}-*.png")], force=force)
     import equipoise
 
-    with stage_bar() as progress:
+    with stage_bar("building buckets") as progress:
         found = equipoise.abstraction_report(recipe, out, game=game, samples=samples, seed=seed, progress=progress)
     if as_json:
         print_json(found.as_json())
@@ -62,7 +62,7 @@ def abstraction_bucket(
     """Show the bucket of one hand, and similar hands."""
     import equipoise
 
-    with stage_bar() as progress:
+    with stage_bar("building buckets") as progress:
         found = equipoise.abstraction_bucket(recipe, hole, board, game=game, progress=progress)
     if as_json:
         print_json(found.as_json())
@@ -114,7 +114,7 @@ def abstraction_compare(
         check_outputs(report_files(*stems), force=force or goes_on)
     import equipoise
 
-    with stage_bar() as progress:
+    with stage_bar("building buckets") as progress:
         found = equipoise.compare_abstractions(
             recipes,
             out,

@@ -41,7 +41,7 @@ def cluster_plan(
     from equipoise.runs.recipe import load_recipe
 
     wanted = Machines(machines, cores, 1e9 * ram, latency / 1e3, 1e6 * network, 1e6 * disk)
-    with stage_bar() as progress:
+    with stage_bar("planning") as progress:
         found = plan_cluster(
             load_recipe(recipe, override or ()), wanted, infosets=infosets, seconds=seconds, progress=progress
         )

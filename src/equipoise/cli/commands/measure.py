@@ -80,7 +80,7 @@ def measure(
             check_output(kept, resumes=True)
     import equipoise
 
-    with stage_bar() as progress:
+    with stage_bar("measuring") as progress:
         result = equipoise.measure_agent(
             what,
             game=game,

@@ -63,7 +63,8 @@ def solve(
     resumable: Annotated[
         bool,
         typer.Option(
-            "--resumable", help="Save the solve's tables, so that a later solve can continue: a file 8 times as large."
+            "--resumable",
+            help="Save the solve's tables, so that a later solve can continue: a file up to 8 times as large.",
         ),
     ] = False,
     dry_run: Annotated[

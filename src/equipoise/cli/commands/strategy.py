@@ -55,7 +55,7 @@ def strategy_pack(
     """Pack a strategy into a small file that plays without tables of hands: see docs/shipped.md."""
     import equipoise
 
-    with stage_bar() as progress:
+    with stage_bar("packing") as progress:
         packed = equipoise.pack_strategy(run, out, units=units, note=note, progress=progress)
     if as_json:
         print_json(packed.as_json())

@@ -16,7 +16,7 @@ def warm_up(threads: Threads = 0, as_json: Json = False) -> None:
     """
     from equipoise.cli.warm_up import compile_all
 
-    with notice.shown_elsewhere(), stage_bar() as progress:
+    with notice.shown_elsewhere(), stage_bar("compiling") as progress:
         found = compile_all(threads, progress)
     if as_json:
         print_json(found)
