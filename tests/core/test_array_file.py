@@ -219,8 +219,8 @@ def _read_only(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("where", "failing", "said"),
     [
-        ("equipoise.core.files.writing.os.fsync", _full_disk, "No space left on device"),
-        ("equipoise.core.files.writing.os.open", _read_only, "Permission denied"),
+        ("equipoise.core.files.writing.os.fsync", _full_disk, "No space left on device; free some disk space"),
+        ("equipoise.core.files.writing.os.open", _read_only, "Permission denied; name a folder that you may write in"),
     ],
 )
 def test_a_write_that_fails_leaves_what_was_there(
@@ -231,7 +231,7 @@ def test_a_write_that_fails_leaves_what_was_there(
         patch.setattr(where, failing)
         with pytest.raises(InputError) as caught:
             save_arrays(path, FORMAT, {}, {"other": np.arange(9)})
-    assert str(caught.value) == f"{path}: cannot write: {said}; give a folder with room"
+    assert str(caught.value) == f"{path}: cannot write: {said}"
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
     with pytest.raises(InputError, match="cannot write: No such file"):
         save_arrays(path.parent / "nowhere" / "x", FORMAT, {}, {})

@@ -316,6 +316,15 @@ def test_a_limit_on_file_sizes_is_one_line(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("run/checkpoints/*"))
 
 
+def test_a_run_that_was_moved_away_says_so(stopped: Path) -> None:
+    folder, again = RunFolder(stopped), recipe("stop.iterations=450")
+    newest = folder.newest(again, print)
+    assert newest is not None
+    stopped.rename(stopped.parent / "elsewhere")
+    with pytest.raises(InputError, match=r"its folder is no longer there; put the folder back .* --resume"):
+        folder.save(newest, again)
+
+
 def test_two_trainings_in_one_folder_are_refused(tmp_path: Path) -> None:
     process = spawn(tmp_path / "run", 10**9, 0.001)
     wait_for_start(process)

@@ -37,6 +37,7 @@ from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import no_such
 from equipoise.core.files.text import is_file, is_folder
+from equipoise.core.wording import counted
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import as_game
 from equipoise.games.rules import PLAYERS, GameRules
@@ -209,7 +210,9 @@ def load_players(whats: Sequence[Playing], game: str | GameRules = "", menu: str
     Functions and named agents play the game of the others if none is given, so these are loaded first.
     """
     if len(whats) < PLAYERS:
-        raise InputError(f"{len(whats)} agents", remedy="name two or more, e.g. runs/demo always-call")
+        raise InputError(
+            f"{counted(len(whats), 'agent')} cannot play a match", remedy="name two or more, e.g. runs/demo always-call"
+        )
     read = [What.read(what) if isinstance(what, str) else None for what in whats]
     named = [what is not None and what.is_named for what in read]
     any_game = [what.is_named or what.is_own if what else is_function(whats[at]) for at, what in enumerate(read)]

@@ -308,7 +308,7 @@ class Engine:
                 raise InputError(
                     f"the checkpoint of iteration {iteration:,} could not be written (part {part}: {answer.what}); "
                     f"that of iteration {self._cut.iteration:,} is intact",
-                    where=answer.where, remedy="free some disk space, then resume the run",
+                    where=answer.where, remedy=f"{answer.remedy}, then resume the run",
                 )  # fmt: skip
         arrays = self.head.arrays()
         self._next_cut = _Cut(iteration, self.head.nodes, self.step, _copied(arrays), self.parts)

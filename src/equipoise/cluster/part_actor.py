@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from equipoise import __version__
 from equipoise.core.checked_model import Count
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import FileHeader, load_arrays, save_arrays
 from equipoise.core.files.own_files import OwnFiles
@@ -158,7 +159,7 @@ class PartActor:
         except InputError as error:
             return Refused(error.what, error.where, error.remedy)
         except OSError as error:
-            return Refused(f"cannot write: {error.strerror}", str(self.root), "give a folder with room")
+            return Refused(f"cannot write: {error.strerror}", str(self.root), disk_remedy(error))
         return None
 
     def _claim(self, names: list[str]) -> None:

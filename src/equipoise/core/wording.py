@@ -17,6 +17,15 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
+def the_street(name: str) -> str:
+    """A street in a sentence.
+
+    >>> the_street("flop"), the_street("preflop"), the_street("round 2")
+    ('the flop', 'preflop', 'round 2')
+    """
+    return f"the {name}" if name in ("flop", "turn", "river") else name
+
+
 def size_text(count: float) -> str:
     """Bytes in the largest unit that leaves at least one: 1.18 GB. Units of 1,000."""
     unit = 0

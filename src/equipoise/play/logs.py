@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from equipoise.core.disk import disk_remedy
 from equipoise.core.display import table_html
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.text import not_a
@@ -100,7 +101,9 @@ class LogWriter:
         try:
             yield
         except OSError as error:
-            raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
+            raise InputError(
+                f"cannot write: {error.strerror}", where=str(self.path), remedy=disk_remedy(error)
+            ) from None
 
     def __enter__(self) -> LogWriter:
         return self

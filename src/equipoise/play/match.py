@@ -34,6 +34,7 @@ from equipoise.core.isolated import TimeUpError
 from equipoise.core.jit import F64, I32, U8
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Fraction
+from equipoise.core.wording import counted
 from equipoise.core.workers import workers
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.rules import PLAYERS, GameRules
@@ -83,7 +84,7 @@ class MatchResult:
 
     def __repr__(self) -> str:
         won = f"{self.mbb_per_hand:+.1f} ± {self.ci95:.1f} mbb/hand"
-        count = f"{self.hands:,} hands" if self.boards is None else f"{self.boards:,} boards"
+        count = counted(self.hands, "hand") if self.boards is None else counted(self.boards, "board")
         return f"MatchResult({self.names[0]} against {self.names[1]}: {won}, {count} of {self.game})"
 
     def to_rows(self) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from equipoise.core.files.csv_file import write_csv
 from equipoise.core.files.strict_json import json_text
 from equipoise.core.machine import check_fits
 from equipoise.core.progress import Progress
+from equipoise.core.wording import counted
 from equipoise.games.rules import GameRules
 from equipoise.runs.recipe import check_keys, load_table
 from equipoise.strategy.abstract_game import AbstractGame, read_abstract_game
@@ -61,7 +62,7 @@ def abstraction_report(
     [(2, 0.25), (15, 0.0)]
     """
     check_count(samples, "samples", 1, MOST_SAMPLES)
-    check_fits(samples * BYTES_A_DEAL, f"{samples:,} samples", "use fewer")
+    check_fits(samples * BYTES_A_DEAL, counted(samples, "sample"), "use fewer")
     read = abstract_game(recipe, game)
     folder = None if out is None else _Folder(Path(out))
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.abstraction.maps.build import planned_bytes
 from equipoise.core.errors import InputError
 from equipoise.core.machine import available_memory
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 from equipoise.games.rules import PLAYERS
 from equipoise.runs.deep_recipe import DeepRecipe
 from equipoise.runs.network_size import (
@@ -65,7 +65,7 @@ class Cost:
         free = available_memory()
         if self.memory_bytes > free:
             raise InputError(
-                f"{self.nodes:,} betting nodes, {self.infosets:,} information sets: the run needs "
+                f"{counted(self.nodes, 'betting node')}, {counted(self.infosets, 'information set')}: the run needs "
                 f"{size_text(self.memory_bytes)} of memory, and only {size_text(free)} is free",
                 remedy=self._remedy(free),
             )

@@ -35,6 +35,7 @@ from pydantic import Field
 
 from equipoise.core.array_checks import LARGEST, check_array, check_range
 from equipoise.core.checked_model import Count, Seconds
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import MOST_COUNT, InputError, shown
 from equipoise.core.files.array_file import FileHeader, load_arrays, load_header, save_arrays
 from equipoise.core.files.own_files import NotOursError, OwnFiles
@@ -221,7 +222,9 @@ class RunFolder:
                 table["game"] = RULES_FILE
             write_whole(self.path / RECIPE_FILE, lambda path: path.write_text(write_toml(table)))
         except OSError as error:
-            raise InputError(f"cannot write: {error.strerror}", where=str(self.path), remedy="make room") from None
+            raise InputError(
+                f"cannot write: {error.strerror}", where=str(self.path), remedy=disk_remedy(error)
+            ) from None
 
     def log(self, line: str) -> None:
         """Add a line to the log. A failed write does not stop the run."""
@@ -267,8 +270,9 @@ class RunFolder:
         except InputError as error:
             self.own.tidy()
             before = self.listed()
-            first = "move that file elsewhere" if isinstance(error, NotOursError) else "free some disk space"
+            first = "move that file elsewhere" if isinstance(error, NotOursError) else error.remedy
             kept = f"that of iteration {int(before[-1].stem):,} is intact" if before else "there is none yet"
+            kept = kept if self.checkpoints.is_dir() else "its folder is no longer there"
             raise InputError(
                 f"the checkpoint of iteration {checkpoint.iteration:,} could not be written ({error.what}); {kept}",
                 where=str(self.path),

@@ -18,7 +18,7 @@ from equipoise.core.files.shipped import no_such
 from equipoise.core.files.text import is_file
 from equipoise.core.jit import F64
 from equipoise.core.machine import available_memory
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 from equipoise.games.bet_menu import BetMenu, load_menu_table
 from equipoise.games.gamedef import GAMES, load_game, write_gamedef
 from equipoise.games.rules import PLAYERS, GameRules
@@ -207,7 +207,7 @@ def check_tables_fit(tree: BettingTree) -> None:
     needed, free = slots * LEAST_REGRET_AND_AVERAGE, available_memory()
     if needed > free:
         raise InputError(
-            f"{len(tree):,} betting nodes on {sum(on_boards):,} boards: the tables need at least "
+            f"{counted(len(tree), 'betting node')} on {counted(sum(on_boards), 'board')}: the tables need at least "
             f"{size_text(needed)}, and only {size_text(free)} is free",
             remedy="use fewer bet sizes, a cap, or a smaller game",
         )

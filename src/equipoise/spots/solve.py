@@ -15,7 +15,7 @@ from pathlib import Path
 from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import available_memory, thread_count
 from equipoise.core.signals import stopping
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
 from equipoise.solvers.vector_cfr import VectorCFR
@@ -69,8 +69,8 @@ def solve(
     needed, free = problem.memory_bytes(threads, tables, stored), available_memory()
     if needed > free:
         raise InputError(
-            f"{len(problem.tree):,} betting nodes on {len(problem.cards.cards):,} boards: the solve needs "
-            f"{size_text(needed)}, and only {size_text(free)} is free",
+            f"{counted(len(problem.tree), 'betting node')} on {counted(len(problem.cards.cards), 'board')}: "
+            f"the solve needs {size_text(needed)}, and only {size_text(free)} is free",
             remedy="use fewer bet sizes, a cap, narrower ranges, or 16-bit storage",
         )
     engine = problem.engine(threads, stored=stored)

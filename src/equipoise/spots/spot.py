@@ -20,6 +20,7 @@ from equipoise.core.errors import InputError, shown
 from equipoise.core.files.shipped import Shelf
 from equipoise.core.files.text import read_text, read_toml
 from equipoise.core.jit import F64
+from equipoise.core.wording import counted
 from equipoise.games.bet_menu import BetMenu
 from equipoise.games.gamedef import load_game
 from equipoise.games.rules import GameRules
@@ -66,7 +67,7 @@ class Spot:
     def __post_init__(self) -> None:
         FULL_DECK.check_distinct(self.board)
         if len(self.board) not in _STREETS:
-            raise InputError(f"a board of {len(self.board)} cards", remedy="give three, four or five")
+            raise InputError(f"a board of {counted(len(self.board), 'card')}", remedy="give three, four or five")
         for name, value, least in (("pot", self.pot, 1), ("stack", self.stack, 1)):
             if not least <= value <= MOST_CHIPS:
                 raise InputError(f"a {name} of {value}", remedy=f"use {least} to {MOST_CHIPS} chips")

@@ -14,6 +14,8 @@ from equipoise.cards.grid_html import decision_html, decision_text
 from equipoise.cards.ranges import GRID
 from equipoise.core.errors import InputError, shown
 from equipoise.core.jit import F32, F64, I32
+from equipoise.core.wording import counted
+from equipoise.games.rules import GameRules
 from equipoise.strategy.file import StrategyFile, load_strategy
 from equipoise.tree.betting_tree import DECISION
 from equipoise.tree.lines import action_names, find_line, line_of, path_to
@@ -35,6 +37,7 @@ class StrategyView:
     strategy: F64  # [action, hole]
     deck: Deck
     hole_cards: int
+    seat: str  # of the player: the button, the big blind; `player 0` where both post the same
 
     @property
     def by_hole(self) -> bool:
@@ -113,7 +116,7 @@ def show_strategy(strategy: StrategyFile | str | Path, line: str = "", board: st
     street, cards = int(tree.street[node]), rules.deck.read_cards(board)
     size = rules.board_size(street)
     if cards and len(cards) != size:
-        raise InputError(f"a board of {len(cards)} cards", remedy=f"{rules.street_name(street)} has {size}")
+        raise InputError(f"a board of {counted(len(cards), 'card')}", remedy=f"{rules.street_name(street)} has {size}")
     player = int(tree.player[node])
     holes, bucket, weight, chances = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
     if len(cards) == size:
@@ -121,7 +124,14 @@ def show_strategy(strategy: StrategyFile | str | Path, line: str = "", board: st
     return StrategyView(
         line_of(tree, node), rules.street_name(street), player, action_names(tree, node), strategy.at(node),
         cards, holes, bucket, weight, chances, rules.deck, rules.hole_cards,
+        _seat(rules, player),
     )  # fmt: skip
+
+
+def _seat(rules: GameRules, player: int) -> str:
+    if rules.blinds[0] == rules.blinds[1]:
+        return f"player {player}"
+    return "the button" if rules.blinds[player] == min(rules.blinds) else "the big blind"
 
 
 def _by_hole(strategy: StrategyFile, node: int, board: tuple[int, ...]) -> tuple[I32, I32, F64, F64]:

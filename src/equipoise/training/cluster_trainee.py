@@ -14,6 +14,7 @@ import numpy as np
 from equipoise.cluster.engine import Engine, Patience, cut_info
 from equipoise.cluster.ray_door import Cluster
 from equipoise.cluster.split_recipe import check_parts, split_recipe
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.writing import check_folder
 from equipoise.core.jit import F32
@@ -152,6 +153,6 @@ def _table_on_disk(folder: RunFolder, slots: int) -> F32:
             return np.asarray(np.memmap(file, np.float32, "r+", shape=(slots,)))
     except OSError as error:
         raise InputError(
-            f"no room for the strategy: {error.strerror}", where=str(folder.path),
-            remedy="free some disk space, then resume the run",
+            f"cannot write the strategy: {error.strerror}", where=str(folder.path),
+            remedy=f"{disk_remedy(error)}, then resume the run",
         ) from None  # fmt: skip

@@ -21,7 +21,7 @@ from equipoise.core.errors import InputError, check_count
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say, TimeLeft
 from equipoise.core.signals import stopping
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 from equipoise.runs.cost import MOST_SLOTS, Cost, cost_of
 from equipoise.runs.folder import CUT, Checkpoint, LostPartError, RunFolder
 from equipoise.runs.progress import Measured, TrainingProgress
@@ -56,7 +56,7 @@ class Run:
 
     def __repr__(self) -> str:
         measured = f", {self.progress.measured.text}" if self.progress.measured.text else ""
-        return f"Run({self.folder}: {self.recipe.name}, {self.progress.iteration:,} iterations{measured})"
+        return f"Run({self.folder}: {self.recipe.name}, {counted(self.progress.iteration, 'iteration')}{measured})"
 
     @property
     def has_table(self) -> bool:
@@ -224,14 +224,14 @@ def _stop(recipe: Recipe, minutes: float | None, iterations: int | None) -> Stop
 
 def _cost_text(recipe: Recipe, cost: Cost) -> str:
     return (
-        f"{recipe.name}: {cost.nodes:,} betting nodes, {cost.infosets:,} information sets, "
+        f"{recipe.name}: {counted(cost.nodes, 'betting node')}, {counted(cost.infosets, 'information set')}, "
         f"{size_text(cost.memory_bytes)} of memory, {size_text(cost.disk_bytes)} of disk; until {_until(recipe.stop)}"
     )
 
 
 def _until(stop: StopRecipe) -> str:
     ends = [f"{stop.minutes:g} minutes"] if stop.minutes else []
-    ends += [f"{stop.iterations:,} iterations"] if stop.iterations else []
+    ends += [counted(stop.iterations, "iteration")] if stop.iterations else []
     ends += [f"{stop.exploitability:g} mbb/g"] if stop.exploitability else []
     return " or ".join(ends)
 

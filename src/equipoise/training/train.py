@@ -10,6 +10,7 @@ from equipoise.agents.agent import Agent
 from equipoise.agents.blueprint import profile_agent
 from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.agents.table import TableAgent
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError
 from equipoise.core.machine import thread_count
 from equipoise.core.progress import Progress, Say
@@ -169,7 +170,7 @@ def draw_progress(run: Run) -> None:
     try:
         write_report(run.folder / PROGRESS, run.as_json(), rows, _draw)
     except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", where=str(run.folder), remedy="make room") from None
+        raise InputError(f"cannot write: {error.strerror}", where=str(run.folder), remedy=disk_remedy(error)) from None
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:

@@ -225,7 +225,7 @@ def test_search_is_an_agent_by_name() -> None:
     ("options", "said"),
     [
         ("search=turn", "no street 'turn'"),
-        ("search=preflop", "no search from the round 1"),
+        ("search=preflop", "no search from round 1"),
         ("time=2", "no search"),
         ("search=round 2&time=soon", "time='soon'"),
         ("search=round 2&iterations=0", "iterations='0'"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from equipoise.core.errors import InputError, shown
+from equipoise.core.wording import the_street
 from equipoise.games.bet_menu import BetMenu, load_menu
 from equipoise.games.rules import GameRules
 
@@ -65,7 +66,7 @@ def search_street(text: str, rules: GameRules) -> int:
     """A street by its name; search starts after the first deal of board cards."""
     street = rules.find_street(text)
     if street == 0:
-        raise InputError(f"no search from the {rules.street_name(0)}", remedy="name a later street")
+        raise InputError(f"no search from {the_street(rules.street_name(0))}", remedy="name a later street")
     return street
 
 

@@ -13,6 +13,7 @@ from equipoise.cli.files import Force, new_log
 from equipoise.cli.render.progress import progress_bar, tell
 from equipoise.core.addresses import read_port
 from equipoise.core.errors import InputError, shown
+from equipoise.core.wording import counted
 
 acpc = noun("acpc", "Play at an ACPC dealer, or deal.")
 
@@ -121,7 +122,7 @@ def acpc_deal(
     elif not result.stopped:
         print(f"SCORE:{result.score[0]}|{result.score[1]}:{one}|{other}")
     if result.stopped:
-        tell(f"equipoise: the match stopped after {result.hands} hands: {result.stopped}")
+        tell(f"equipoise: the match stopped after {counted(result.hands, 'hand')}: {result.stopped}")
         raise typer.Exit(1)
 
 

@@ -12,6 +12,7 @@ import typer
 from equipoise.cli.app import Json, Threads, examples, given, miss_target, noun, print_json, refuse_options
 from equipoise.cli.files import Force, check_output
 from equipoise.cli.render.progress import stage_bar, tell
+from equipoise.core.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.spots.problem import Problem
@@ -116,7 +117,9 @@ def solve(
     if solution.stopped == "interrupted":
         raise KeyboardInterrupt
     if solution.stopped == "iterations":
-        miss_target(f"after {solution.iterations:,} iterations the target of {solution.target:g}% is not reached")
+        miss_target(
+            f"after {counted(solution.iterations, 'iteration')} the target of {solution.target:g}% is not reached"
+        )
 
 
 def _print_cost(problem: Problem, *, as_json: bool, target: float | None, **options: Any) -> None:

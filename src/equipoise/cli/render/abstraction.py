@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.render.match import print_tournament, win_rate_text
 from equipoise.cli.render.tables import Table, print_table, say
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 
 if TYPE_CHECKING:
     from equipoise.abstraction.report.lookup import HandBucket
@@ -54,7 +54,7 @@ def print_abstraction(found: AbstractionFiles) -> None:
         _print_boards(report.streets[int(number)].street, about)
     if found.solve:
         menu = f" with menu {found.solve.menu}" if found.solve.menu else ""
-        say(f"{found.solve.nodes:,} betting nodes{menu}, {found.solve.infosets:,} information sets")
+        say(f"{counted(found.solve.nodes, 'betting node')}{menu}, {counted(found.solve.infosets, 'information set')}")
         say(f"a solve with these cards needs {size_text(found.solve.memory_bytes)} (regret and average, float32)")
     if found.files:
         say("written: " + ", ".join(found.files))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.render.names import short_names
 from equipoise.cli.render.tables import Table, print_table, say
+from equipoise.core.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.play.logs import Replay
@@ -25,10 +26,10 @@ def print_match(found: MatchResult) -> None:
     kind, over = "duplicate" if found.duplicate else "plain", ""
     if found.boards is None:
         speed = f"{found.hands_per_second:,.0f} hands/s"
-        say(f"{one} against {two}: {found.hands:,} hands of {found.game}, {kind}, {speed}")
+        say(f"{one} against {two}: {counted(found.hands, 'hand')} of {found.game}, {kind}, {speed}")
     else:
         over = ", over boards"
-        say(f"{one} against {two}: {found.boards:,} boards of {found.game}, all pairs of holes, both seats")
+        say(f"{one} against {two}: {counted(found.boards, 'board')} of {found.game}, all pairs of holes, both seats")
     say(f"{one} wins {win_rate_text(found.mbb_per_hand, found.ci95)} mbb/hand (95%{over})")
     first, second = (f"{value:+,.1f}" for value in found.by_player)
     say(f"as player 0: {first}   as player 1: {second}")
@@ -44,7 +45,7 @@ def print_match(found: MatchResult) -> None:
 def print_replay(found: Replay) -> None:
     """The totals of a log whose every hand was checked."""
     score = "and the score agrees" if found.scored else "no score to compare with"
-    say(f"{found.log}: {found.hands:,} hands of {found.game} replayed, every value agrees, {score}")
+    say(f"{found.log}: {counted(found.hands, 'hand')} of {found.game} replayed, every value agrees, {score}")
     table = Table("", ["player", "chips", "mbb/hand"])
     for name, chips, mbb in zip(short_names(found.names), found.chips, found.mbb_per_hand, strict=True):
         table.add_row(name, f"{chips:+,}", win_rate_text(mbb, found.ci95))
@@ -56,7 +57,7 @@ def print_tournament(found: Tournament) -> None:
     order, bankrolls, widths = found.by_bankroll, found.bankrolls(), found.bankroll_ci95
     run_off, names = found.by_run_off, short_names(found.names)
     ranks = [str(rank) for rank in range(1, len(order) + 1)]
-    title = f"row wins from column, mbb/hand, {found.hands:,} hands a pair, ± 95%"
+    title = f"row wins from column, mbb/hand, {counted(found.hands, 'hand')} a pair, ± 95%"
     table = Table(title, ["agent", "bankroll", "run-off", *ranks])
     for rank, agent in enumerate(order, 1):
         cells = ["" if other == agent else _cell(found.mbb[agent, other], found.ci95[agent, other]) for other in order]

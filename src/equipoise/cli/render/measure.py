@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.render.names import short_names
 from equipoise.cli.render.tables import Table, print_table, rate_text, say
+from equipoise.core.wording import counted, the_street
 
 if TYPE_CHECKING:
     from equipoise.measure.best_response import Exploitability
@@ -47,7 +48,7 @@ def _print_lower_bound(result: LocalBestResponse) -> None:
     bets = f", bets {' / '.join(streets)}" if any(result.bets) else ""
     holes = f" with {result.holes} holes each" if result.holes > 1 else ""
     say(
-        f"local best response from the {result.from_street}{bets}: {result.hands:,} hands{holes},"
+        f"local best response from {the_street(result.from_street)}{bets}: {counted(result.hands, 'hand')}{holes},"
         f" {result.seconds:.1f} s, {rate_text(result.hands_per_second)} hands/s"
     )
     if result.ended:
@@ -71,6 +72,6 @@ def _print_exploitability(result: Exploitability) -> None:
 def _how_measured(result: Exploitability) -> str:
     """Whether the number is exact or an estimate, and from how many flops."""
     if result.sample is None:
-        return f"exact, {result.flops:,} flops" if result.flops else "exact"
-    drawn = f"{len(result.sample.flops):,} draws of {result.all_flops:,} flops"
+        return f"exact, {counted(result.flops, 'flop')}" if result.flops else "exact"
+    drawn = f"{counted(len(result.sample.flops), 'draw')} of {counted(result.all_flops, 'flop')}"
     return f"estimated from {drawn} ({result.flops:,} different ones), 95% interval"

@@ -17,6 +17,7 @@ from equipoise.cli.render.compiling import notice
 from equipoise.cli.render.tables import duration, rate_text
 from equipoise.core.progress import TimeLeft
 from equipoise.core.visible_text import drawing_stream, visible
+from equipoise.core.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.cli.render.training_panel import TrainingPanel
@@ -233,7 +234,7 @@ def _learning(now: TrainingProgress) -> str:
     found = [] if now.loss is None else [f"loss {now.loss:.3g}"]
     if now.part_loads is not None:
         idle = 1 - sum(now.part_loads) / len(now.part_loads)
-        found += [f"{len(now.part_loads)} parts idle {idle:.0%}", f"messages {now.message_share or 0:.1%}"]
+        found += [f"{counted(len(now.part_loads), 'part')} idle {idle:.0%}", f"messages {now.message_share or 0:.1%}"]
     return "  ".join(found or [f"regret {now.regret or 0:.3g}"])
 
 

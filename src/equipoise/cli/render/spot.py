@@ -13,7 +13,7 @@ from equipoise.cli.render.progress import status_line, tell
 from equipoise.cli.render.spot_grid import print_grid, print_legend
 from equipoise.cli.render.tables import duration, layout_width
 from equipoise.core.visible_text import shell_word, visible
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 
 if TYPE_CHECKING:
     from equipoise.spots.cost import SolveCost
@@ -28,7 +28,9 @@ NEVER_REACHED = "never reached: play does not come here, so there are no numbers
 def print_solution(solution: Solution, saved: str, *, by_hand: bool) -> None:
     """The result of a solve and the strategy at the root."""
     spot = solution.problem.spot
-    print(f"{solution.iterations} iterations in {solution.seconds:.1f} s ({solution.cpu_seconds:.1f} s of CPU)")
+    print(
+        f"{counted(solution.iterations, 'iteration')} in {solution.seconds:.1f} s ({solution.cpu_seconds:.1f} s of CPU)"
+    )
     if spot:
         half = spot.pot / 2
         print(f"exploitability {solution.percent:.3f}% of the pot")
@@ -49,7 +51,7 @@ def say_it_is_there(name: str) -> None:
 def say_how_it_starts(name: str, earlier: Solution, *, continues: bool) -> None:
     """Whether a solve of a saved solution continues it."""
     if continues:
-        how = f"continuing after {earlier.iterations:,} iterations, from {earlier.percent:.3f}%"
+        how = f"continuing after {counted(earlier.iterations, 'iteration')}, from {earlier.percent:.3f}%"
     elif earlier.state:
         how = "its regrets are those of another variant or storage; solving its spot from the start"
     else:
@@ -181,7 +183,7 @@ def solve_progress(problem: Problem, *, quiet: bool) -> Iterator[Callable[[Solve
 
 def size_line(cost: SolveCost) -> str:
     """What a solve takes, in a line."""
-    tree = f"{cost.nodes:,} betting nodes, {cost.boards:,} boards"
+    tree = f"{counted(cost.nodes, 'betting node')}, {counted(cost.boards, 'board')}"
     return f"{tree}: {size_text(cost.memory_bytes)} of memory, a file of {size_text(cost.file_bytes)}{cost.time_text}"
 
 
@@ -198,11 +200,15 @@ def lighter(cost: SolveCost) -> str:
 
 def print_cost(name: str, cost: SolveCost, target: float, unit: str) -> None:
     """What a solve would take, of `--dry-run`."""
-    print(f"{name}: {cost.nodes:,} betting nodes on {cost.boards:,} boards, {cost.infosets:,} information sets")
+    print(
+        f"{name}: {cost.nodes:,} betting nodes on {counted(cost.boards, 'board')}, {cost.infosets:,} information sets"
+    )
     other = "" if cost.storage == "int16" else f" ({size_text(cost.int16_memory_bytes)} with --storage int16)"
     print(f"memory   {size_text(cost.memory_bytes)}{other}")
     print(f"file     {size_text(cost.file_bytes)}")
-    goal = f"to {target:g}{unit}, with {cost.iterations:,} iterations" if target else f"{cost.iterations:,} iterations"
+    goal = (
+        f"to {target:g}{unit}, with {cost.iterations:,} iterations" if target else counted(cost.iterations, "iteration")
+    )
     print(f"time     {cost.time_text.removeprefix(', ')}: {goal}; an estimate, which the solve refines")
     if cost.heavy:
         print(f"lighter  {lighter(cost)}")

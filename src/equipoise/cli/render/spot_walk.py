@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from equipoise.cli.render.spot import print_hands, print_node
 from equipoise.core.digits import whole_number
 from equipoise.core.errors import InputError
+from equipoise.core.wording import counted
 from equipoise.tree.betting_tree import DECISION, FOLDED
 from equipoise.tree.lines import action_names, find_line, line_of
 
@@ -88,7 +89,7 @@ class Walk:
             )
             return
         if self.cards_missing:
-            count = "a card" if self.cards_missing == 1 else f"{self.cards_missing} cards"
+            count = "a card" if self.cards_missing == 1 else counted(self.cards_missing, "card")
             print(f"\nafter {self.line}: deal {count}, like 5c")
             return
         view = self.solution.strategy(self.line, self.board)
@@ -104,7 +105,7 @@ class Walk:
         deck = self.solution.engine.tree.rules.deck
         cards = deck.read_cards(text)
         if len(cards) != self.cards_missing:
-            raise InputError(f"{len(cards)} cards", remedy=f"deal {self.cards_missing}, like 5c")
+            raise InputError(counted(len(cards), "card"), remedy=f"deal {self.cards_missing}, like 5c")
         street = int(self.solution.engine.tree.street[self.node])
         self.solution.find_board(self.board + deck.text(cards), street)  # refuses a card that is not there
         self.steps.append(deck.text(cards))

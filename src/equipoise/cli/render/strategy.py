@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.render.spot_grid import print_grid
 from equipoise.cli.render.tables import Table, print_table, say
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 
 if TYPE_CHECKING:
     from equipoise.strategy.packed import Packed
@@ -19,7 +19,7 @@ def print_strategy(view: StrategyView) -> None:
     """A decision of a strategy: the grid, each hand, or each bucket."""
     where = f"after {view.line}" if view.line else "at the root"
     board = f"{view.deck.text(view.board, ' ')}  " if view.board else ""
-    say(f"{board}{view.street}, {where}: player {view.player} to act")
+    say(f"{board}{view.street}, {where}: {view.seat} to act")
     if view.by_hole:
         for action, often in zip(view.actions, view.frequency, strict=True):
             print(f"  {action:<12} {often:8.2%}")
@@ -47,4 +47,4 @@ def print_packed(packed: Packed) -> None:
     parts = f"probabilities {size_text(packed.levels_bytes)}, cards {size_text(packed.cards_bytes)}"
     bits = 8 * packed.levels_bytes / packed.infosets
     say(f"{packed.path}: {size_text(packed.bytes)} ({parts})")
-    say(f"{packed.infosets:,} information sets, units of 1/{packed.units}, {bits:.1f} bits each")
+    say(f"{counted(packed.infosets, 'information set')}, units of 1/{packed.units}, {bits:.1f} bits each")

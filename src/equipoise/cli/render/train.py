@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.render.tables import Table, print_table, say
 from equipoise.core.visible_text import shell_word, visible
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 
 if TYPE_CHECKING:
     from equipoise.runs.recipe_list import ShippedRecipe
@@ -36,7 +36,8 @@ def print_recipes(recipes: list[ShippedRecipe]) -> None:
 def print_run(run: Run) -> None:
     """How a training ended, and what to do next."""
     now = run.progress
-    say(f"{now.iteration:,} iterations, {now.nodes:,} nodes in {now.seconds:.1f} s of training: {run.stopped}")
+    done = f"{counted(now.iteration, 'iteration')}, {counted(now.nodes, 'node')}"
+    say(f"{done} in {now.seconds:.1f} s of training: {run.stopped}")
     if now.measured_text:
         say(now.measured_text)
     folder = shell_word(str(run.folder))

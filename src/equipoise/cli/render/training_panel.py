@@ -20,7 +20,7 @@ from rich.text import Text
 from equipoise.cli.render.compiling import notice
 from equipoise.cli.render.tables import duration
 from equipoise.core.visible_text import visible
-from equipoise.core.wording import size_text
+from equipoise.core.wording import counted, size_text
 
 if TYPE_CHECKING:
     from equipoise.runs.progress import TrainingProgress
@@ -121,7 +121,7 @@ def _learning(now: TrainingProgress) -> list[tuple[str, str]]:
 def _parts(loads: list[float], now: TrainingProgress) -> list[tuple[str, str]]:
     """The load of each part: the rest of the time it is idle."""
     shown = "  ".join(f"{load:.0%}" for load in loads[:MOST_PARTS])
-    rest = f"  ... {len(loads):,} parts" if len(loads) > MOST_PARTS else ""
+    rest = f"  ... {counted(len(loads), 'part')}" if len(loads) > MOST_PARTS else ""
     return [
         ("load of parts", shown + rest),
         ("mean idle share", f"{1 - sum(loads) / len(loads):.0%}"),

@@ -22,6 +22,7 @@ import xxhash
 from pydantic import ConfigDict, Field, ValidationError
 
 from equipoise.core.checked_model import CheckedModel, problem
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError, shown
 from equipoise.core.files.writing import write_whole
 
@@ -93,7 +94,7 @@ def save_arrays(
     try:
         write_whole(Path(path), write, durable=durable, private=private)
     except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", where=str(path), remedy="give a folder with room") from None
+        raise InputError(f"cannot write: {error.strerror}", where=str(path), remedy=disk_remedy(error)) from None
 
 
 def load_arrays(

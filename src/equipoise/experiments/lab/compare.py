@@ -20,6 +20,7 @@ import numpy as np
 
 from equipoise.abstraction.maps.build import build_map
 from equipoise.agents.table import TableAgent
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.files.text import is_file
 from equipoise.core.progress import Progress, Say
@@ -282,4 +283,4 @@ def _write(found: AbstractionComparison, folder: Path) -> None:
     try:
         write_report(folder / STEM, found.as_json(), found.to_rows(), lambda axes, _rows: found.draw(axes))
     except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", where=str(folder), remedy="make room") from None
+        raise InputError(f"cannot write: {error.strerror}", where=str(folder), remedy=disk_remedy(error)) from None

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from equipoise.core.addresses import Address, network_reason, read_host, read_port
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.core.progress import Say
 from equipoise.games.betting_state import CALL, FOLD, BettingState, Deal
@@ -161,7 +162,7 @@ class _Book:
             self.file.write(line + "\n")
             self.file.flush()
         except OSError as error:
-            raise InputError(f"no log: {error.strerror}", where=str(self.path), remedy="make room") from None
+            raise InputError(f"no log: {error.strerror}", where=str(self.path), remedy=disk_remedy(error)) from None
 
 
 class _Seat:

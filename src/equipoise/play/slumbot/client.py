@@ -24,6 +24,7 @@ from typing import Any, TextIO, cast
 from equipoise.agents.agent import Agent, View
 from equipoise.agents.named import Playing, as_agent
 from equipoise.core.addresses import network_reason, read_url
+from equipoise.core.disk import disk_remedy
 from equipoise.core.errors import InputError, check_count, shown
 from equipoise.games.betting_state import BettingState, Deal
 from equipoise.games.notation.acpc import LogState, log_state_text
@@ -70,7 +71,7 @@ def play_slumbot(
             so_far = f" (after {Winnings.of(values, player.rules.big_blind)})" if values else ""
             raise InputError(error.what + so_far, where=url, remedy=error.remedy) from None
         except OSError as error:  # of the log: connection errors are handled above
-            raise InputError(f"no log: {error.strerror}", where=str(log), remedy="make room") from None
+            raise InputError(f"no log: {error.strerror}", where=str(log), remedy=disk_remedy(error)) from None
     return Winnings.of(values, player.rules.big_blind)
 
 

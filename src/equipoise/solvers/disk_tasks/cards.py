@@ -16,6 +16,7 @@ from equipoise.abstraction.maps.bucket_map import BEFORE, PUBLIC, BucketMap
 from equipoise.cards.isomorphism import HandIndexer
 from equipoise.core.arrays import I64, U8, U32
 from equipoise.core.errors import InputError
+from equipoise.core.wording import the_street
 from equipoise.solvers.board_samples import BoardSource, SampledBoards
 
 _HANDS = 1 << 20  # looked at in one go
@@ -68,7 +69,7 @@ class CardGroups:
             seen = self._seen(street, [own[-1] if own else None for own in found])
             if sum(len(own) for own in seen) > len(np.unique(np.concatenate(seen))):
                 raise InputError(
-                    f"public clusters share buckets of the {self.buckets.rules.street_name(street)}",
+                    f"public clusters share buckets of {the_street(self.buckets.rules.street_name(street))}",
                     remedy="use one group, or an abstraction that keeps them apart",
                 )
             for own, more in zip(found, seen, strict=True):
