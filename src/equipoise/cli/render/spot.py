@@ -206,9 +206,8 @@ def print_cost(name: str, cost: SolveCost, target: float, unit: str) -> None:
     other = "" if cost.storage == "int16" else f" ({size_text(cost.int16_memory_bytes)} with --storage int16)"
     print(f"memory   {size_text(cost.memory_bytes)}{other}")
     print(f"file     {size_text(cost.file_bytes)}")
-    goal = (
-        f"to {target:g}{unit}, with {cost.iterations:,} iterations" if target else counted(cost.iterations, "iteration")
-    )
+    rounds = counted(cost.iterations, "iteration")
+    goal = f"to {target:g}{unit}, with {rounds}" if target else rounds
     print(f"time     {cost.time_text.removeprefix(', ')}: {goal}; an estimate, which the solve refines")
     if cost.heavy:
         print(f"lighter  {lighter(cost)}")
