@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import equipoise
 from equipoise import InputError
+from equipoise.core.visible_text import visible, visible_lines
 from waiting import GUARD
 
 GIGABYTE = 1 << 30
@@ -55,6 +56,8 @@ class Ended:
         for word in ("Traceback (most recent call last)", "MemoryError", "Segmentation fault", "Exception ignored"):
             if word in self.err or word in self.out:
                 return f"{word}: {self.last_line}"
+        if visible_lines(self.out + self.err) != self.out + self.err:
+            return f"what a terminal obeys: {(self.out + self.err)[-300:]!r}"
         if self.code == 2 and not self.interrupted and len(self.complaints) != 1:
             return f"{len(self.complaints)} lines of complaint: {self.err[-300:]!r}"
         if self.code not in (0, 2, TARGET_MISSED) and not self.interrupted:
@@ -216,7 +219,7 @@ def _judged(one: Try, attempt: Callable[[Try], tuple[str, Any]]) -> tuple[str, A
         return attempt(one)
     except InputError as error:
         text = str(error)
-        several = len(text.splitlines()) != 1 or not text.strip() or len(text) > 2000
+        several = len(text.splitlines()) != 1 or not text.strip() or len(text) > 1000 or visible(text) != text
         return (REFUSED, f"not one line of reasonable length: {text[:300]!r}" if several else "")
     except BaseException as error:
         where = traceback.extract_tb(error.__traceback__)[-1]

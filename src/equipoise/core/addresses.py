@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import re
 import socket
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ MOST_PORT = 65535
 MOST_SHOWN = 200  # characters of an address in a message
 _MOST_HOST = 253
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_IP = re.compile(r"[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]{1,15})?")  # with the name of an interface
 _IN_URLS = re.compile(r"[!-~]+")
 _REASONS = {
     errno.ECONNREFUSED: "nothing listens there",
@@ -54,10 +56,9 @@ def read_port(text: str | int, least: int = 1) -> int:
 
 def read_host(text: str) -> str:
     """A host: a name, or an IP address."""
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        pass
+    if _IP.fullmatch(text):
+        with suppress(ValueError):
+            return str(ip_address(text))
     labels = text.removesuffix(".").split(".")
     if len(text) > _MOST_HOST or not all(map(_LABEL.fullmatch, labels)) or whole_number(labels[-1]) is not None:
         raise InputError(
