@@ -274,3 +274,17 @@ def test_it_ends_with_a_killed_parent(tmp_path: Path) -> None:
         bot = int(parent.stdout.readline())
         parent.kill()
     assert is_gone(bot)
+
+
+def test_networks_in_both_processes_do_not_wait_for_each_other() -> None:
+    """Threads of OpenMP that the parent has used are not in the child."""
+    torch = pytest.importorskip("torch", reason="needs pip install 'equipoise[deep]'")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        wanted = float(torch.ones(512, 512).exp().double().sum())
+        code = isolated(lambda size: float(torch.ones(size, size).exp().double().sum()))
+        code.deadline = time.monotonic() + 60  # only if they do
+        assert ask(code, 512) == pytest.approx(wanted)
+    finally:
+        torch.set_num_threads(before)

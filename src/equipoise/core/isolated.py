@@ -231,6 +231,8 @@ def _run(name: str, parent: int, connection: Connection, output: int, begin: Beg
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             faulthandler.disable()
             _use_output(output)
+            if torch := sys.modules.get("torch"):  # threads of OpenMP are not in the child, which would wait for them
+                torch.set_num_threads(1)
             _serve(name, connection, begin)
     except (OSError, EOFError):  # nobody asks any more
         pass
