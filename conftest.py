@@ -3,8 +3,11 @@
 from importlib.util import find_spec
 
 HAS_TORCH = find_spec("torch") is not None
-WITH_TORCH = ["deep", "training/deep_trainee.py", "experiments/deep_cfr/training.py"]
-collect_ignore = [] if HAS_TORCH else [f"src/equipoise/{path}" for path in WITH_TORCH]
+WITH_TORCH = [
+    *(f"src/equipoise/{path}" for path in ("deep", "training/deep_trainee.py", "experiments/deep_cfr/training.py")),
+    *(f"tests/{path}" for path in ("helpers/sampling_laws.py", "twins/naive_deep.py")),
+]
+collect_ignore = [] if HAS_TORCH else WITH_TORCH
 
 
 def pytest_report_header() -> str:
