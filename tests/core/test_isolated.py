@@ -251,6 +251,14 @@ def test_each_worker_has_a_process_of_its_own() -> None:
         found = {future.result() for future in [start(number) for number in range(20)]}
     assert ask(code) not in found
     assert len(found) <= 2
+    assert all(map(is_gone, found))
+
+
+def test_what_a_worker_s_process_started_ends_with_the_worker() -> None:
+    code = isolated(lambda _: subprocess.Popen(["sleep", "1000"]).pid)
+    with workers(lambda _: ask(code), 2) as start:
+        child = start(0).result()
+    assert is_gone(child)
 
 
 def test_threads_ask_one_after_the_other() -> None:

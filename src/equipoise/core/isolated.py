@@ -20,11 +20,11 @@ import sys
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from multiprocessing.util import Finalize
 from typing import Any, NoReturn, TypeAlias
 
 from equipoise.core.errors import InputError, shown
@@ -59,7 +59,6 @@ class Isolated:
         self._begin = begin
         self._processes: dict[int, _Process] = {}  # by the process that asks
         self._lock = threading.Lock()
-        weakref.finalize(self, _end_all, self._processes)
         self.about = self._process().about
 
     def ask(self, question: Any, when: Callable[[], str]) -> Any:
@@ -77,6 +76,7 @@ class Isolated:
         mine = os.getpid()
         if mine not in self._processes:
             self._processes[mine] = _Process(self.name, self._begin, self.deadline)
+            Finalize(self, _end_all, (self._processes,), exitpriority=1)  # also at the end of a worker
         return self._processes[mine]
 
 
@@ -234,7 +234,9 @@ def _run(name: str, parent: int, connection: Connection, output: int, begin: Beg
             if torch := sys.modules.get("torch"):  # threads of OpenMP are not in the child, which would wait for them
                 torch.set_num_threads(1)
             _serve(name, connection, begin)
-    except (OSError, EOFError):  # nobody asks any more
+    except EOFError:  # nobody asks any more
+        os.killpg(0, signal.SIGKILL)  # with what it has started
+    except OSError:  # it has closed the connection
         pass
     finally:
         del kept
