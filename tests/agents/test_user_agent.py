@@ -182,7 +182,7 @@ def test_hands_before_an_error_are_in_the_log(tmp_path: Path) -> None:
     """Also those of a bot that breaks off in the middle of a chunk; the log has no score."""
     log = tmp_path / "cut.log"
     (tmp_path / "late.py").write_text(
-        "import os\nseen = []\ndef agent(view):\n    seen.append(view)\n    return 0 if len(seen) < 80 else os._exit(3)\n"
+        "import os\nseen = []\ndef agent(view):\n    seen.append(0)\n    return os._exit(3) if len(seen) == 80 else 0\n"
     )
     with pytest.raises(InputError, match="exit code 3"):
         equipoise.match("late.py:agent", "always-call", game="leduc", hands=200, log=log)
