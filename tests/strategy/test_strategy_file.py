@@ -23,7 +23,7 @@ from equipoise.agents.card_blind import CardBlindStrategy
 from equipoise.games.rules import GameRules
 from equipoise.runs.recipe import read_recipe
 from equipoise.strategy.abstract_game import AbstractGame
-from equipoise.strategy.file import KINDS, load_strategy, save_strategy
+from equipoise.strategy.file import KINDS, load_strategy, save_stored, save_strategy
 from equipoise.strategy.profile import Profile
 from equipoise.strategy.tables import Blocks, from_bytes, normalise, quantise
 from equipoise.tree.betting_tree import DECISION, build_tree
@@ -220,3 +220,27 @@ def test_a_server_plays_on_when_its_file_is_truncated(trained: Path, tmp_path: P
     copied = subprocess.run([*command, "copied"], capture_output=True, text=True, check=False)
     assert copied.returncode == 0, copied.stderr
     assert float(copied.stdout) > 0
+
+
+@pytest.mark.parametrize("kind", ["float32", "u8"])
+@pytest.mark.parametrize("wrong", ["more", "less", "nothing", "negative", "not a number"])
+def test_probabilities_that_do_not_sum_to_one_are_refused(trained: Path, tmp_path: Path, kind: str, wrong: str) -> None:
+    """Whatever its checksums say: a responder would win less against such rows than against any strategy."""
+    whole = load_strategy(trained / f"strategy.{kind}")
+    one = 1 if kind == "float32" else 255
+    for node in np.flatnonzero(whole.tree.kind == DECISION)[[0, -1]].tolist():
+        stored = whole.stored.copy()
+        row = whole.game.layout.at(stored, node)[-1]
+        if wrong in ("more", "less", "nothing"):
+            row[:] = 0
+            row[0] = {"more": one * 0.5, "less": one * 0.9, "nothing": 0}[wrong]
+            row[1] = {"more": one * 0.6, "less": 0, "nothing": 0}[wrong]
+        elif kind == "u8":
+            continue
+        else:
+            row[:2] = (1.5, -0.5) if wrong == "negative" else np.nan
+        save_stored(tmp_path / "wrong", whole.game, stored, {})
+        with pytest.raises(InputError, match="damaged: its probabilities do not sum to one"):
+            load_strategy(tmp_path / "wrong")
+    save_stored(tmp_path / "right", whole.game, whole.stored, {})
+    assert np.array_equal(load_strategy(tmp_path / "right").stored, whole.stored)

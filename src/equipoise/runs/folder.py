@@ -31,7 +31,7 @@ from errno import EEXIST
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from equipoise.core.array_checks import LARGEST, check_array, check_range
 from equipoise.core.checked_model import Count, Seconds
@@ -75,6 +75,13 @@ class CheckpointHeader(FileHeader):
     seconds: Seconds
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)]
     measured: Measured
+
+    @model_validator(mode="after")
+    def _bounds_have_intervals(self) -> CheckpointHeader:
+        for bound, width in (self.measured[1:3], self.measured[4:6]):
+            if (bound is None) != (width is None):
+                raise ValueError("a lower bound goes with its interval")
+        return self
 
 
 class LostPartError(InputError):
