@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pydantic import field_validator
 
 from equipoise.core.errors import InputError
 from equipoise.core.files.array_file import FileHeader, load_header, save_arrays
@@ -20,6 +23,12 @@ class ResultHeader(FileHeader):
     """A result that is kept."""
 
     found: dict[str, Any]
+
+    @field_validator("found")
+    @classmethod
+    def _finite(cls, found: dict[str, Any]) -> dict[str, Any]:
+        json.dumps(found, allow_nan=False)  # a ValueError otherwise
+        return found
 
 
 def halvings(points: int) -> list[float]:

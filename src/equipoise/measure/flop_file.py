@@ -19,6 +19,7 @@ from equipoise.core.errors import InputError
 from equipoise.core.files.writing import append, check_plain, write_whole
 
 FORMAT = "equipoise best response by flop, 1"
+MOST_VALUE = 1e15  # of a value: more than any stakes give, and its square is finite
 _NUMBER, _CHECK = struct.Struct("<I"), struct.Struct("<I")
 
 
@@ -59,9 +60,9 @@ class FlopFile:
                     )
                 break
             values = np.frombuffer(record[_NUMBER.size : -_CHECK.size], self.dtype)
-            if not np.isfinite(values).all():
+            if not (np.abs(values) <= MOST_VALUE).all():  # nor if one is NaN
                 raise InputError(
-                    f"record {(start - len(header)) // length + 1} has values that are not finite",
+                    f"record {(start - len(header)) // length + 1} has values that no game has",
                     where=str(self.path),
                     remedy="remove the file to start again",
                 )
