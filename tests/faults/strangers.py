@@ -45,8 +45,8 @@ from equipoise.solvers.disk_tasks.head import DiskHead
 from equipoise.solvers.disk_tasks.part import DiskPart, PartSpec
 from flips import DECK, SPOT
 from hierarchies import hierarchy
+from waiting import GUARD
 
-GUARD = 300.0  # seconds: of the first try, which makes the files and may compile
 MEMORY = 16 * GIGABYTE  # of addresses, of which torch takes some
 BATCH = 500  # tries of a child
 PLAIN = "plain numbers"

@@ -106,7 +106,8 @@ def test_a_missing_array_is_refused(solver: str, tmp_path: Path) -> None:
     [
         ("iteration", 11), ("iteration", -1), ("iteration", 10.5), ("iteration", None), ("seconds", "1"),
         ("seconds", -1.0), ("seconds", float("nan")), ("threads", 0), ("threads", 10**9), ("nodes", True),
-        ("measured", None), ("measured", {"lbr_mbb": "x"}), ("measured", {"lbr_mbb": 5.0}), ("measured", {"other": 1}),
+        ("measured", None), ("measured", {"lbr_mbb": "x"}), ("measured", {"lbr_mbb": 5.0}),
+        ("measured", {"exploitability_mbb": -1.0}), ("measured", {"other": 1}),
         ("fingerprint", 5), ("more", 1),
     ],
 )  # fmt: skip

@@ -62,6 +62,7 @@ from equipoise.runs.recipe_text import write_toml
 
 FORMAT = "equipoise checkpoint 2"
 LOCK, RULES_FILE, LOG, PARTS = "lock", "rules.game", "log.txt", "parts"
+ROUNDING = 1e-3  # mbb/g
 CUT = "cut"  # the array of a checkpoint that says of which parts it is the head
 _NUMBER = "(0[0-9]{11}|[1-9][0-9]{11,18})"  # an iteration in the names of files
 
@@ -77,10 +78,12 @@ class CheckpointHeader(FileHeader):
     measured: Measured
 
     @model_validator(mode="after")
-    def _bounds_have_intervals(self) -> CheckpointHeader:
+    def _could_be_measured(self) -> CheckpointHeader:
         for bound, width in (self.measured[1:3], self.measured[4:6]):
             if (bound is None) != (width is None):
                 raise ValueError("a lower bound goes with its interval")
+        if any(value is not None and value < -ROUNDING for value in (self.measured[0], self.measured[3])):
+            raise ValueError("an exploitability is not negative")
         return self
 
 
