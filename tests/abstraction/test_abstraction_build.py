@@ -499,7 +499,7 @@ def test_another_map_under_this_name_is_built_again() -> None:
         assert same_tables(build_map(THREE, recipe), small_map("three", "emd"))
 
 
-def _full(*_: object) -> None:
+def _full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
