@@ -90,7 +90,7 @@ def test_toml_that_people_write_is_read() -> None:
 
 def test_files_without_an_end_are_not_read() -> None:
     assert f"more than {MOST_TEXT:,} bytes" in refused(lambda: read_text("/dev/zero"))
-    assert "no menu" in refused(lambda: load_toml("/nowhere/x.toml", "menu", "give one"))
+    assert "no menu" in refused(lambda: load_toml("/nowhere/x.toml", "menu", "give one", ("bet",)))
     assert "/dev/zero" in refused(lambda: load_game("/dev/zero"))
 
 
@@ -98,7 +98,9 @@ def test_huge_integers_can_be_shown() -> None:
     assert shown(HUGE) == "'an integer of 24,000 bits'"
     assert shown([HUGE]) == "'too large to be shown'"
     assert shown("x" * 100, 10) == "'xxxxxxx...'" and shown(17) == "'17'"
-    assert refused(lambda: check_count(HUGE, "hands")).startswith("an integer of 24,000 bits hands; use 1 to 1,000")
+    assert refused(lambda: check_count(HUGE, "hands")).startswith(
+        "the number of hands is an integer of 24,000 bits; use 1 to 1,000"
+    )
     assert check_count(10**18, "hands") == 10**18
 
 
@@ -163,7 +165,9 @@ def test_absurd_counts_are_refused(call: str, number: int) -> None:
 def test_threads_are_bounded(tmp_path: Path) -> None:
     assert 1 <= thread_count(0) == thread_count(None) <= MOST_THREADS
     assert thread_count(7) == 7
-    assert "100000 threads" in refused(lambda: equipoise.train("leduc", tmp_path / "run", threads=100_000))
+    assert "the number of threads is 100000" in refused(
+        lambda: equipoise.train("leduc", tmp_path / "run", threads=100_000)
+    )
     assert not (tmp_path / "run").exists()
 
 
