@@ -275,7 +275,7 @@ def test_table_cache_survives_any_damage(tmp_path: Path, monkeypatch: pytest.Mon
         return wanted
 
     def right() -> bool:
-        arrays = cache.load_or_build(stored, "key", build)
+        arrays = cache.load_or_build(stored, "key", ("a", "b"), build)
         return [*arrays] == [*wanted] and all(
             arrays[name].dtype == array.dtype and np.array_equal(arrays[name], array) for name, array in wanted.items()
         )
@@ -289,7 +289,7 @@ def test_table_cache_survives_any_damage(tmp_path: Path, monkeypatch: pytest.Mon
         stored.write_bytes(data)
         assert right() and stored.read_bytes() == whole
     assert built == 1 + len(damaged)
-    assert cache.load_or_build(stored, "another key", build) and built == 2 + len(damaged)
+    assert cache.load_or_build(stored, "another key", ("a", "b"), build) and built == 2 + len(damaged)
 
 
 @pytest.mark.parametrize("mode", ["NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"])

@@ -192,7 +192,7 @@ def test_missing_betting_and_no_limit_without_stacks_are_named() -> None:
         ("numSuits = 4", "numSuits = 5", 8, "numSuits is 5; use 1 to 4"),
         ("numRanks = 13", "numRanks = 14", 9, "numRanks is 14; use 1 to 13"),
         ("numRanks = 13", "numRanks = 2", 11, "numBoardCards deals 9 of 8 cards"),
-        ("numRanks = 13", "numRank = 13", 9, "unknown field 'numrank'; known: numPlayers, "),
+        ("numRanks = 13", "numRank = 13", 9, "unknown field 'numrank'; did you mean numRanks? known: numPlayers, "),
         ("numRanks = 13", "numRanks 13", 9, "no '=' in 'numRanks 13'"),
         ("numHoleCards = 2", "numHoleCards = 0", 10, "numHoleCards is 0; use 1 to 7"),
         ("numHoleCards = 2", "numRanks = 13", 10, "numRanks is given twice; it is already on line 9"),

@@ -267,7 +267,7 @@ def test_a_pruned_tree_has_what_is_left() -> None:
     [
         ("kuhn", {"sample_flops": 20}, "without flops"),
         ("kuhn", {"out": "file"}, "without flops"),
-        ("leduc", {"sample_flops": 2}, "2 flops to sample"),
+        ("leduc", {"sample_flops": 2}, "the number of flops to sample is 2"),
         ("leduc", {"method": "guess"}, f"'guess'; use {' or '.join(METHODS)}"),
         ("holdem.nolimit", {}, "all-in before the first deal"),
     ],

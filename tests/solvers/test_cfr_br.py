@@ -183,7 +183,7 @@ def test_bad_input() -> None:
     with pytest.raises(InputError, match="too many boards"):
         CFRBR(build_tree(load_game("holdem.limit")), BucketMap.lossless(load_game("holdem.limit")))
     solver = CFRBR(tree, buckets)
-    with pytest.raises(InputError, match="another game"):
+    with pytest.raises(InputError, match="'choice' is uint8"):
         solver.restore(1, 1, {"choice": np.zeros(3, np.uint8)})
 
 

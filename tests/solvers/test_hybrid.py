@@ -174,8 +174,8 @@ def test_bad_input() -> None:
         other.restore(1, 1, first.state())
     with pytest.raises(InputError, match="samples otherwise"):
         solver_of(LEDUC, 1, seed=1, grow=8).restore(1, 1, first.state())
-    with pytest.raises(InputError, match="another trunk"):
-        solver_of(LEDUC, 2, seed=1).restore(1, 1, first.state())
+    with pytest.raises(InputError, match="the array 'trunk'"):
+        solver_of(LEDUC, 2, seed=1).restore(0, 0, first.state())
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_bad_input() -> None:
         ({"method": "cfr-br", "grow": 4}, "grow is not for method cfr-br without a trunk"),
         ({"method": "cfr-br", "trunk": 1, "grow": 4, "cycle": True}, "in a cycle or grow"),
         ({"method": "pcs", "grow": 4}, "grow is not for method pcs"),
-        ({"method": "cfr-br", "trunk": 0}, "greater than or equal to 1"),
+        ({"method": "cfr-br", "trunk": 0}, "must be at least 1"),
     ],
 )
 def test_recipes_that_do_not_fit(solver: dict[str, Any], said: str) -> None:

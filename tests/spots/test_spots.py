@@ -314,7 +314,7 @@ def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.spots.solve.available_memory", lambda: 1000)
-    with pytest.raises(InputError, match="GB"):
+    with pytest.raises(InputError, match="only 1 kB is free"):
         equipoise.solve(river(), threads=1)
 
 

@@ -109,7 +109,7 @@ def test_the_scale_of_a_decision_is_the_size_of_its_targets(game: str, most: int
 def test_it_comes_back_from_its_arrays(game: str, most: int) -> None:
     one, samples = filled(game, most, 1)
     two = Memory(on_cpu(encoded(game)), 1, COUNT, 1.0, most)
-    two.restore({name: np.array(array) for name, array in one.arrays().items()})
+    two.restore(one.latest, {name: np.array(array) for name, array in one.arrays().items()})
     for memory in (one, two):
         memory.add(samples.take(slice(0, 500)), np.random.SeedSequence(9))
     assert len(one) == len(two) and one.seen == two.seen == COUNT + 500 and one.weight == two.weight

@@ -80,7 +80,7 @@ def test_it_comes_back_from_its_arrays() -> None:
     for count in (5, 100):
         one, two = Reservoir(SIZE, 2), Reservoir(SIZE, 2)
         one.add(numbered(0, count), np.random.SeedSequence(1))
-        two.restore(one.arrays())
+        two.restore(one.arrays(), lambda _: None)
         for memory in (one, two):
             memory.add(numbered(count, 150), np.random.SeedSequence(2))
         assert len(one) == len(two) == SIZE
