@@ -321,9 +321,9 @@ def test_the_command_trains_stops_and_resumes(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (found["iterations"], found["stopped"]) == (2, "iterations") and found["exploitability_mbb"] > 0
     assert found["loss"] > 0
-    more = CliRunner().invoke(app, ["train", "--resume", out, "--minutes", "0.001"])
+    more = CliRunner().invoke(app, ["train", "--resume", out, "--iterations", "3"])
     assert more.exit_code == 0, more.exception
-    assert "continues from iteration 2" in more.stderr and "minutes" in more.stdout
+    assert "continues from iteration 2" in more.stderr and "stopped at iteration 3: iterations" in more.stderr
 
 
 def test_an_interrupt_saves_and_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
